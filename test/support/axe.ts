@@ -12,6 +12,8 @@ interface Result {
 /** One text for each violation, with the first element that has it. */
 export async function violationsOn(page: Page): Promise<string[]> {
   await page.evaluate(source)
-  const { violations } = (await page.evaluate('axe.run()')) as Result
+  const { violations } = (await page.evaluate(
+    "axe.run({ rules: { 'target-size': { enabled: true } } })",
+  )) as Result
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }

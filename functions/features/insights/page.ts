@@ -34,6 +34,7 @@ export function insightsBody({ base, insights, cutAt }: View): Html {
     ['c1', 'rules'],
     ['c4', 'nobody'],
   ].map(([color, words]) => html`<li><i class="${color!}"></i>${words}</li>`)
+  const link = ({ month }: Month) => monthLink(base, month)
   if (isEmpty)
     return html`<h1>Insights</h1><p class="empty">No event of the last ${months.length} months is known.</p>`
   return html`<h1>Insights</h1>
@@ -42,17 +43,21 @@ ${describeBar(months)}
 <div class="charts">
 ${chart(
   'Events by type',
-  months.map((one) => typeBar(one, chooseColor)),
+  months.map((one) => typeBar(one, link(one), chooseColor)),
   legend,
 )}
-${chart('Decided before the start, by', months.map(decisionBar), decisions)}
+${chart(
+  'Decided before the start, by',
+  months.map((one) => decisionBar(one, link(one))),
+  decisions,
+)}
 ${chart(
   'Median notice',
-  months.map((one) => timeBar(one, one.noticeMs)),
+  months.map((one) => timeBar(link(one), one.noticeMs)),
 )}
 ${chart(
   'Median time until a person decided',
-  months.map((one) => timeBar(one, one.decidedMs)),
+  months.map((one) => timeBar(link(one), one.decidedMs)),
 )}
 ${chart(
   'VMs affected most often',
@@ -74,22 +79,35 @@ function describeBar(months: Month[]): Html {
   const events = all === 1 ? '1 event' : `${all} events`
   const text =
     last.undecided === 0
-      ? `In ${last.month}, no event started undecided.`
-      : `In ${last.month}, ${last.undecided} of ${events} started or ended undecided.`
+      ? `In ${nameMonth(last.month)}, no event started undecided.`
+      : `In ${nameMonth(last.month)}, ${last.undecided} of ${events} started or ended undecided.`
   return html`<p><b>${text}</b></p>`
 }
 
-function typeBar(month: Month, chooseColor: (type: string) => string): Bar {
+/** `Nov 2026`: to the events of that month. */
+function monthLink(base: string, month: string): Html {
+  const [year, number] = month.split('-').map(Number) as [number, number]
+  const last = new Date(Date.UTC(year, number, 0)).getUTCDate()
+  const query = new URLSearchParams({ since: `${month}-01`, until: `${month}-${last}` })
+  return html`<a href="${base}/events?${query}">${nameMonth(month)}</a>`
+}
+
+function nameMonth(month: string): string {
+  const options = { month: 'short', year: 'numeric', timeZone: 'UTC' } as const
+  return new Date(`${month}-01T00:00:00Z`).toLocaleDateString('en-GB', options)
+}
+
+function typeBar(month: Month, label: Html, chooseColor: (type: string) => string): Bar {
   const parts = month.types.filter(([, count]) => count > 0)
   const words = parts.map(([type, count]) => `${type}\u00a0${count}`).join(', ')
   return {
-    label: month.month,
+    label,
     parts: parts.map(([type, count]) => [chooseColor(type), count]),
     text: words === '' ? 'none' : `${countTotal(month)}: ${plain(words)}`,
   }
 }
 
-function decisionBar({ month, people, tokens, rules, undecided }: Month): Bar {
+function decisionBar({ people, tokens, rules, undecided }: Month, label: Html): Bar {
   const parts: Bar['parts'] = [
     ['c0', people],
     ['c3', tokens],
@@ -98,11 +116,11 @@ function decisionBar({ month, people, tokens, rules, undecided }: Month): Bar {
   ]
   const named = Object.entries({ people, tokens, rules, nobody: undecided })
   const text = named.filter(([, count]) => count > 0).map(([who, count]) => `${who}\u00a0${count}`)
-  return { label: month, parts, text: text.join(', ') || 'none' }
+  return { label, parts, text: text.join(', ') || 'none' }
 }
 
-function timeBar({ month }: Month, ms: number | undefined): Bar {
-  return { label: month, parts: [['c2', ms ?? 0]], text: ms === undefined ? 'none' : span(ms) }
+function timeBar(label: Html, ms: number | undefined): Bar {
+  return { label, parts: [['c2', ms ?? 0]], text: ms === undefined ? 'none' : span(ms) }
 }
 
 function countTotal({ types }: Month): number {

@@ -82,7 +82,13 @@ ${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''
 function table(label: string, channels: ShownChannel[], now: number): Html {
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack channels">
 <thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th></tr></thead>
-<tbody>${channels.map((one) => row(one, now))}</tbody></table></div>`
+<tbody>${channels.toSorted(byTrouble).map((one) => row(one, now))}</tbody></table></div>`
+}
+
+/** Those that send nothing come first. */
+function byTrouble(one: ShownChannel, other: ShownChannel): number {
+  const rank = ({ state }: ShownChannel) => ['bad', 'ask'].indexOf(tones[state][0]) + 1 || 3
+  return rank(one) - rank(other)
 }
 
 function row(one: ShownChannel, now: number): Html {

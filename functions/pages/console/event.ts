@@ -93,7 +93,7 @@ function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): 
   if (deliveries.length === 0) return html`<p class="empty">No channel was notified.</p>`
   const { fleet, eventId } = seen.record
   const back = `/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
-  const rows = deliveries.slice(-maxDeliveries).reverse()
+  const rows = foldFailures(deliveries.slice(-maxDeliveries).reverse())
   const again = (id: string, channel: string) =>
     replay === undefined
       ? ''
@@ -105,20 +105,34 @@ function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): 
         )
   return html`<div class="scroll" role="region" aria-labelledby="deliveries" tabindex="0"><table class="stack">
 <thead><tr><th scope="col">Channel</th><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
-<tbody>${rows.map((one) => {
+<tbody>${rows.map(({ one, earlier }) => {
     const [tone, mark] = deliveryTones[one.state]
-    const failed = one.state === 'refused' || one.state === 'given_up'
+    const failed = hasFailed(one)
     const at = one.nextAttemptAt ?? one.settledAt
     const when =
       at === undefined ? '' : `${one.nextAttemptAt ? 'next ' : ''}${utcOn(Date.parse(at), now)}`
     return html`<tr><th scope="row">${plain(one.channel)}${one.insteadOf === undefined ? '' : html` <span class="note">instead of ${plain(one.insteadOf)}</span>`}</th>
-<td data-label="Message">${one.moment.replaceAll('_', ' ')}${one.epoch > 1 ? html` <span class="note">epoch ${one.epoch}</span>` : ''}</td>
+<td data-label="Message">${one.moment.replaceAll('_', ' ')}${one.epoch > 1 ? html` <span class="note">epoch ${one.epoch}</span>` : ''}${earlier.length === 0 ? '' : html`<br><span class="note">and before it ${earlier.map(({ moment }) => moment.replaceAll('_', ' ')).join(', ')}</span>`}</td>
 <td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
 <td data-label="Attempts" class="number">${one.attempts}</td>
 <td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
 <td data-label="Result">${whole(plain([when, one.note].filter((text) => text !== '').join(': ')))}</td>
 <td data-label="">${failed ? again(one.id, one.channel) : ''}</td></tr>`
   })}</tbody></table></div>`
+}
+
+function hasFailed({ state }: Delivered): boolean {
+  return state === 'refused' || state === 'given_up'
+}
+
+/** What failed in one channel for one reason has one row, that of the newest message. */
+function foldFailures(newestFirst: Delivered[]): { one: Delivered; earlier: Delivered[] }[] {
+  const cause = (one: Delivered) =>
+    hasFailed(one) ? JSON.stringify([one.channel, one.state, one.note]) : one.id
+  return [...Map.groupBy(newestFirst, cause).values()].map(([one, ...earlier]) => ({
+    one: one!,
+    earlier,
+  }))
 }
 
 const affected = 'Affected VMs'

@@ -128,6 +128,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
   border-top: 1px solid var(--line); padding: .125rem 0 }
 .lane b { padding-left: .25rem; font-weight: 600; font-size: .9375rem }
 .lane svg { display: block; width: 100%; height: 1.75rem }
+.lane text { fill: var(--card); font-size: .75rem; font-weight: 600; pointer-events: none }
 .lane rect { fill: var(--tone); stroke: var(--card); stroke-width: 1; vector-effect: non-scaling-stroke }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
 .lane.axis div { display: flex }

@@ -47,9 +47,11 @@ export function reachFor(lanes: Lane[], now: number): Reach {
   return reaches.find((hours) => last <= now + hours * hourMs) ?? 168
 }
 
-const width = 1_000
+/** Shares of the picture, in percent. */
+const width = 100
+const leastBar = 0.8
+/** Pixels. */
 const height = 28
-const leastBar = 8
 
 /** Hours between two marks of the picture. */
 const steps: Record<Reach, number> = { 1: 1 / 6, 6: 1, 24: 4, 72: 12, 168: 24 }
@@ -103,8 +105,8 @@ function clashText({ fleet, set, slots }: Lane): Html {
   return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events within ${span(within)}`
 }
 
-/** What stands for what, in the order of the states. */
-const shownSteps = ['open', 'declined', 'approved', 'started', 'stuck'] as const
+/** What stands for what. Of several in one bar, the last one counts. */
+const shownSteps = ['declined', 'approved', 'started', 'open', 'stuck'] as const
 
 function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const scale = buildScale(reach, now)
@@ -119,7 +121,7 @@ function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
     .map((step) => html`<li><i class="${stateWords[step].tone}"></i>${stateWords[step].word}</li>`)
   return html`<figure class="lanes"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><div>${axis}</div></div>
 ${lanes.map((lane) => laneRow(base, lane, scale))}
-<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, and the list below says the same in words.</figcaption></figure>`
+<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words.</figcaption></figure>`
 }
 
 function axisText(at: number, reach: Reach): string {
@@ -129,23 +131,67 @@ function axisText(at: number, reach: Reach): string {
 }
 
 function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now }: Scale): Html {
-  const x = (at: number) => Math.round(((Math.max(at, left) - left) / reach) * width)
+  const x = (at: number) => ((Math.max(at, left) - left) / reach) * width
   const grid = Array.from({ length: marks }, (_, i) => {
-    const at = Math.round((i * width) / marks)
+    const at = percent((i * width) / marks)
     return html`<line class="grid" x1="${at}" x2="${at}" y1="0" y2="${height}"/>`
   })
-  const bars = lane.slots
-    .filter(({ from }) => from < left + reach)
-    .map((slot) => {
-      const from = Math.min(x(slot.from), width - leastBar)
-      const bar = Math.max(leastBar, x(slot.to) - from)
-      return html`<a href="${buildPath(base, slot)}" aria-label="${slotText(slot, now)}, ${stateWords[chooseStep(slot.record)].word.toLowerCase()}${slot.clashes ? ', close to another' : ''}"><rect class="${stateWords[chooseStep(slot.record)].tone}" x="${from}" y="5" width="${Math.min(bar, width - from)}" height="${height - 10}" rx="3"><title>${slotText(slot, now)}</title></rect></a>`
-    })
-  const later = lane.slots.length - bars.length
+  const shown = lane.slots.filter(({ from }) => from < left + reach)
+  const placed = shown.map((slot): Bar => {
+    const from = Math.min(x(slot.from), width - leastBar)
+    return { from, to: Math.min(width, Math.max(from + leastBar, x(slot.to))), slots: [slot] }
+  })
+  const bars = mergeBars(placed).map((bar) => barPart(base, bar, now))
+  const later = lane.slots.length - shown.length
   const clashes = lane.slots.some((slot) => slot.clashes)
   return html`<div class="lane${clashes ? ' clash' : ''}"><b>${plain(lane.set)} <span class="note">${plain(lane.fleet)}</span></b>
-<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${grid}<line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${height}"/>${bars}</svg>
+<svg height="${height}">${grid}<line class="now" x1="${percent(x(now))}" x2="${percent(x(now))}" y1="0" y2="${height}"/>${bars}</svg>
 <span class="note">${later === 0 ? '' : `${later} later →`}</span></div>`
+}
+
+/** One event, or several that would lie on each other. */
+interface Bar {
+  from: number
+  to: number
+  slots: Slot[]
+}
+
+/** A number needs so much room, in percent. */
+const numberRoom = 2.5
+
+function mergeBars(bars: Bar[]): Bar[] {
+  const merged: Bar[] = []
+  for (const bar of bars) {
+    const last = merged.at(-1)
+    if (last === undefined || bar.from >= last.to) merged.push({ ...bar })
+    else
+      Object.assign(last, {
+        to: Math.min(width, Math.max(last.to, bar.to, last.from + numberRoom)),
+        slots: [...last.slots, ...bar.slots],
+      })
+  }
+  return merged
+}
+
+const percent = (share: number) => `${Number(share.toFixed(2))}%`
+
+function barPart(base: string, { from, to, slots }: Bar, now: number): Html {
+  const steps = slots.map(({ record }) => chooseStep(record))
+  const step = shownSteps.findLast((one) => steps.includes(one)) ?? 'open'
+  const [first] = slots as [Slot]
+  const isOne = slots.length === 1
+  const { word, tone } = stateWords[step]
+  const text = isOne ? slotText(first, now) : `${slots.length} events, ${slotText(first, now)}`
+  const label = `${text}, ${word.toLowerCase()}${slots.some(({ clashes }) => clashes) ? ', close to another' : ''}`
+  const number = isOne
+    ? ''
+    : html`<text x="${percent((from + to) / 2)}" y="${height / 2 + 5}" text-anchor="middle">${slots.length}</text>`
+  const path = isOne ? buildPath(base, first) : `#${rowId(first)}`
+  return html`<a href="${path}" aria-label="${label}"><rect class="${tone}" x="${percent(from)}" y="5" width="${percent(to - from)}" height="${height - 10}" rx="3"><title>${text}</title></rect>${number}</a>`
+}
+
+function rowId({ record: { fleet, eventId } }: Slot): string {
+  return `u-${encodeURIComponent(`${fleet}/${eventId}`)}`
 }
 
 function buildPath(base: string, { record: { fleet, eventId } }: Slot): string {
@@ -167,7 +213,7 @@ function composeList(base: string, lanes: Lane[], now: number): Html {
     const path = buildPath(base, slot)
     const view = toView(record)
     const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
-    return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
+    return html`<tr data-key="${fleet}/${set}/${record.eventId}" id="${rowId(slot)}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
 <th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseStep(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'ask')}` : ''}</td></tr>`
   })

@@ -21,6 +21,12 @@ test('is about the newest month that has events', () => {
     month('2026-10', 3),
     month('2026-09', 9),
   ]
-  expect(said(months)).toContain('In 2026-10, 3 of 4 events started or ended undecided.')
+  expect(said(months)).toContain('In Oct 2026, 3 of 4 events started or ended undecided.')
   expect(said([month('2026-11', 0)])).toContain('no event started undecided')
+})
+
+test('each month leads to its events', () => {
+  expect(said([month('2026-02', 1)])).toContain(
+    '<a href="/console/events?since=2026-02-01&amp;until=2026-02-28">Feb 2026</a>',
+  )
 })

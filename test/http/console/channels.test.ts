@@ -44,6 +44,23 @@ test('health, the last success, and what failed', async () => {
   expect((await visit.get('/console/channels/none')).status).toBe(404)
 })
 
+test('channels that send nothing come first', async () => {
+  const html = await (await (await asAdmin(world)).get('/console/channels')).text()
+  const names = [...html.matchAll(/data-key="([^"]+)"/g)].map(([, name]) => name)
+  expect(names[0]).toBe('pager')
+})
+
+test('what failed in one channel for one reason has one row of the event', async () => {
+  await report(event({ resources: ['web_0', 'web_1'] }))
+  const { fleet, eventId } = (await world.store.listOpen(['prod'], 1))[0]!
+  const visit = await asAdmin(world)
+  const html = await (await visit.get(`/console/events/${fleet}/${eventId}`)).text()
+  expect([...html.matchAll(/<th scope="row">pager/g)]).toHaveLength(1)
+  expect(await textOf(new Response(html))).toMatch(
+    /pager changed and before it scheduled ✗ refused/,
+  )
+})
+
 test('no address and no key of a channel', async () => {
   const visit = await asAdmin(world)
   for (const path of ['/console/channels', '/console/channels/chat', '/console/channels/hook']) {

@@ -68,6 +68,16 @@ describe('what it shows', () => {
     },
   )
 
+  test('in the picture of what comes, events that lie on each other are one bar with their number', async () => {
+    await report(event(), event({ eventId: 'twin', resources: ['web_1'] }))
+    const { html } = await shownTo(await asAdmin(world), '/console/upcoming')
+    const bars = [...html.matchAll(/<a href="([^"]+)" aria-label="([^"]+)"><rect/g)]
+    expect(bars.map(([, path]) => path)).toContain(`#u-${encodeURIComponent(`prod/${eventId}`)}`)
+    expect(bars.map(([, , label]) => label)).toContainEqual(expect.stringMatching(/^2 events, /))
+    expect(html).toContain(`id="u-${encodeURIComponent(`prod/${eventId}`)}"`)
+    expect(html).toMatch(/<text [^>]+>2<\/text>/)
+  })
+
   test('a long group is folded, and opens if it answers', async () => {
     const names = [...Array(6).keys()].map((i) => `edge_${i}`)
     for (const name of names) {
