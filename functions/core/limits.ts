@@ -13,6 +13,8 @@ export const maxOnlookers = 4
 export const maxEventLength = 400_000
 /** Characters of what a person writes about a decision. */
 export const maxReasonLength = 200
+/** Characters of the name that a holder of a link or of the admin key gives. */
+export const maxGivenNameLength = 40
 /** Open events that no other beacon has reported. */
 export const maxOpenOfBeacon = 100
 export const maxOpenOfFleet = 500

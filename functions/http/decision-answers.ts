@@ -2,8 +2,8 @@
 import { cut } from '../../shared/text.ts'
 
 import type { Wish } from '../core/event/decide-by-person.ts'
-import type { EventRecord } from '../core/event/event.ts'
-import { maxReasonLength } from '../core/limits.ts'
+import type { Decider, EventRecord } from '../core/event/event.ts'
+import { maxGivenNameLength, maxReasonLength } from '../core/limits.ts'
 import { whyUndecidable } from '../core/message/phrases.ts'
 import type { FormToken } from '../links/link.ts'
 import type { Seen } from '../pages/event.ts'
@@ -19,10 +19,16 @@ export const decisions = new Map<string, Wish['decision']>([
   ['give_back', 'give_back'],
 ])
 
-/** What a person wrote beside the buttons, as one line. */
-export function describeReason(fields: URLSearchParams): { reason?: string } {
-  const written = (fields.get('reason') ?? '').replaceAll(/\s+/g, ' ').trim()
-  return written === '' ? {} : { reason: cut(written, maxReasonLength) }
+/** What a person wrote beside the buttons. A link and the admin key do not prove a name, so their holder may give one. */
+export function readWritten(by: Decider, fields: URLSearchParams): Pick<Wish, 'by' | 'reason'> {
+  const reason = readLine(fields, 'reason', maxReasonLength)
+  const name = readLine(fields, 'name', maxGivenNameLength)
+  const isUnproved = by.how === 'link' || by.how === 'admin'
+  return { by: isUnproved && name !== '' ? { ...by, name } : by, ...(reason !== '' && { reason }) }
+}
+
+function readLine(fields: URLSearchParams, name: string, length: number): string {
+  return cut((fields.get(name) ?? '').replaceAll(/\s+/g, ' ').trim(), length)
 }
 
 export interface Pressed {

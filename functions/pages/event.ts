@@ -5,7 +5,7 @@ import type { EventRecord } from '../core/event/event.ts'
 import { isAffected } from '../core/event/sight.ts'
 import { chooseStep } from '../core/event/summary.ts'
 import { lastingClock, remaining } from '../core/event/time.ts'
-import { maxReasonLength } from '../core/limits.ts'
+import { maxGivenNameLength, maxReasonLength } from '../core/limits.ts'
 import { composeLinks } from '../core/message/links.ts'
 import {
   affectedVms,
@@ -36,6 +36,8 @@ export interface Viewer {
   signInUrl?: string
   /** The name of a signed-in person. */
   name?: string
+  /** The viewer has a link or the admin key, so nothing proves who they are, and they may give a name. */
+  isUnproved?: true
 }
 
 /** An event as a viewer sees it through a link. */
@@ -139,7 +141,7 @@ function choices(
   const all =
     where === 'row'
       ? [take, prepare, leave, approve]
-      : [where === 'list' ? '' : foldedReason(place), approve, leave, prepare, take]
+      : [where === 'list' ? '' : foldedReason(seen, place), approve, leave, prepare, take]
   return html`<form method="post"${target} data-choices>${where === 'list' ? '' : noDefault}${fields}\n${all.map((part) => html`${part}\n`)}</form>`
 }
 
@@ -240,8 +242,14 @@ ${where === 'row' ? '' : hint}`
 export const noDefault = html`<button disabled hidden></button>`
 
 /** Before the buttons, as a press ends the chance to write it. */
-function foldedReason(place: number): Html {
-  return html`<details class="reason" id="reason-${place}"><summary>Add a reason</summary>${reasonPart(place)}</details>`
+function foldedReason({ viewer }: Seen, place: number): Html {
+  const { isUnproved } = viewer
+  return html`<details class="reason" id="reason-${place}"><summary>${isUnproved ? 'Add a reason or your name' : 'Add a reason'}</summary>${reasonPart(place)}${isUnproved ? namePart(place) : ''}</details>`
+}
+
+function namePart(place: number): Html {
+  return html`<label class="why" for="w${place}">Your name, if others should know it
+<input id="w${place}" name="name" maxlength="${maxGivenNameLength}" autocomplete="name"></label>`
 }
 
 function reasonPart(place: number): Html {

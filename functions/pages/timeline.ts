@@ -106,10 +106,10 @@ const withNote: { [What in OwnStep]?: (note: string) => string } = {
 function deciderIn(note: string): Decider {
   const [how = '', ...rest] = note.split(': ')
   const by = { how: how as Proof, who: rest.join(': ') }
-  // only people have a name, and their ids have no space
+  // tokens and rules have no name, and what the others are has no space
   const [, who, name] = personNote.exec(by.who) ?? []
-  const isPerson = by.how === 'slack' || by.how === 'entra'
-  return isPerson && who !== undefined ? { ...by, who, ...(name && { name }) } : by
+  const isNamed = by.how !== 'token' && by.how !== 'policy'
+  return isNamed && who !== undefined ? { ...by, who, ...(name && { name }) } : by
 }
 
 const personNote = /^(\S+) \((.*?)\)?$/s

@@ -78,7 +78,12 @@ const decider = {
     .describe(
       'A channel, `team/user`, `tenant/object id`, `admin`, `id/name` of a token, or a rule.',
     ),
-  name: z.string().exactOptional().describe('What Slack or Entra calls the person.'),
+  name: z
+    .string()
+    .exactOptional()
+    .describe(
+      'What Slack or Entra calls the person. For `link` and `admin`: what the person wrote, unproved.',
+    ),
 }
 
 const policy = z.object({

@@ -70,7 +70,10 @@ export interface Decider {
    * the rule.
    */
   who: string
-  /** What Slack or Entra calls the person. It may later be another person's. */
+  /**
+   * What Slack or Entra calls the person, which may later be another person's. Or what the holder of a link or of the
+   * admin key wrote, which nobody has proved.
+   */
   name?: string
 }
 

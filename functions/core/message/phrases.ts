@@ -188,11 +188,13 @@ export function describeDecider(by: Decider): string {
   const { how, who, name: called = '' } = by
   const [place = '', name = ''] = who.split('/')
   const named = `by ${cut(plain(called), limit.name)} (${describeUser(by)})`
+  // in quotes: nobody has proved it
+  const given = called ? `by "${cut(plain(called), limit.name)}", ` : ''
   const words: Record<Decider['how'], string> = {
-    link: `through the link sent to "${who}"`,
+    link: `${given}through the link sent to "${who}"`,
     slack: called ? named : `by ${describeUser(by)} (team ${place}, signed by Slack)`,
     entra: called ? named : `by ${describeUser(by)} (tenant ${place}, signed in)`,
-    admin: 'with the admin key',
+    admin: `${given}with the admin key`,
     token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,
   }

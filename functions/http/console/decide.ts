@@ -8,7 +8,7 @@ import type { Seen, Viewer } from '../../pages/event.ts'
 import { isDecidable } from '../../pages/state.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { chooseName, decisionTokenFor, readDecision } from '../api/console-form.ts'
-import { decideByPress, decisions, describeReason, type Pressed } from '../decision-answers.ts'
+import { decideByPress, decisions, type Pressed, readWritten } from '../decision-answers.ts'
 import { isSurelyOwn } from '../form.ts'
 import { pressGuardMs } from '../people/seen.ts'
 import { findPerson, hasApprovers } from '../people/viewer.ts'
@@ -39,7 +39,7 @@ export async function seenIn(
 async function viewerIn(relay: Relay, { access }: Visitor, record: EventRecord): Promise<Viewer> {
   return access.by === 'entra'
     ? findPerson(relay, record, toDecider(access), access.name)
-    : { permission: 'allowed', ways: [] }
+    : { permission: 'allowed', ways: [], ...(access.by === 'admin' && { isUnproved: true }) }
 }
 
 /**
@@ -65,7 +65,7 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const decision = decisions.get(form.fields.get('decision') ?? '')
   if (decision === undefined) return { outcome: 'not_ours' }
   if (!mayDecide(visitor)) return { outcome: 'not_allowed' }
-  const wish = { decision, by: toDecider(access), ...describeReason(form.fields) }
+  const wish = { decision, ...readWritten(toDecider(access), form.fields) }
   const pressed: Pressed[] = []
   for (const { key, seen } of form.events) {
     const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined

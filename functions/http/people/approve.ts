@@ -12,7 +12,7 @@ import { listPage } from '../../pages/list.ts'
 import { composeContent } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { decideByPress, decisions, describeReason } from '../decision-answers.ts'
+import { decideByPress, decisions, readWritten } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn, parseFields } from '../form.ts'
 import { buildEtag, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
@@ -183,8 +183,8 @@ async function decide(
   const visitor = visitorIn(relay, c)
   const { by } = await findViewer(relay, opened.record, { ...visitor, ...opened.token })
   const pressed = await decideByPress(relay, opened.record, {
-    ...{ decision, by, seen },
-    ...describeReason(fields),
+    ...{ decision, seen },
+    ...readWritten(by, fields),
   })
   const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)

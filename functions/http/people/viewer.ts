@@ -39,7 +39,13 @@ export async function findViewer(
   const permission = judgePermission(config.routes, record, known, by)
   const ways = listWays(relay, record, listDeciders(config.routes, record, known))
   const helps = config.signIn !== undefined && ways.includes('sign_in')
-  return { by, permission, ways, ...(helps ? { signInUrl: signInUrl(path) } : {}) }
+  return {
+    by,
+    permission,
+    ways,
+    isUnproved: true,
+    ...(helps ? { signInUrl: signInUrl(path) } : {}),
+  }
 }
 
 /** A person who signed in. Other ways would not help them. */

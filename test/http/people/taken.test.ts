@@ -74,3 +74,17 @@ test('a reason in the API has at most 200 characters, and one from a page is cut
   await submit(world, path, { ...shown, decision: 'approve', reason: long })
   expect((await eventNow()).approvals[0].reason).toHaveLength(200)
 })
+
+test('who comes through a link may give a name, which is in quotes as nothing proves it', async () => {
+  const path = linkOf(world)
+  const shown = fieldsOf(await (await world.app.request(path)).text())
+  await submit(world, path, { ...shown, decision: 'take', name: ` Ada\n ${'x'.repeat(50)}` })
+  expect((await eventNow()).taken.name).toHaveLength(40)
+  await submit(world, path, { ...shown, decision: 'not_now', name: 'Ada', reason: 'backup' })
+  await world.drain()
+  const said =
+    /[Ll]eft to Azure by \\*"Ada\\*"\s*, through the link sent to \\*"chat\\*" \(\s*\\*"backup\\*"\s*\)/
+  expect((await page()).split(said)).toHaveLength(3)
+  expect(world.sent.at(-1)!.body).toMatch(said)
+  expect((await eventNow()).approvals).toMatchObject([{ how: 'link', who: 'chat', name: 'Ada' }])
+})
