@@ -210,9 +210,9 @@ function list(parts: Part[], listUrl: string | undefined): IncomingWebhookSendAr
 
 function item({ message, pageUrl, delivery }: Part) {
   const lines = cut(listedLines(message).join(' '), limit.lines)
-  const block = section(
-    titled(message, delivery.notification, `${lines} ${message.reference}`, limit.item),
-  )
+  // the title has the fleet, and the page the event's id
+  const text = pageUrl === undefined ? `${lines} ${message.reference}` : lines
+  const block = section(titled(message, delivery.notification, text, limit.item))
   return pageUrl === undefined ? block : { ...block, accessory: buttonTo(pageUrl, message) }
 }
 

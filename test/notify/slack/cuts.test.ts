@@ -37,20 +37,13 @@ test.each<[part: string, most: number, sent: (length: number) => string, around?
   ['a text of a list', 3_000, (n) => listText(n), listText(0).length],
   ['small print', 600, (n) => single({ reference: x(n) }).blocks.at(-1).elements[0].text],
   ['a fact, with its name', 800, (n) => factsOf(1, n).across[0]!, '*F0*\n'.length],
-  ['a title in a list', 250 + mark + 3, (n) => inList({ title: x(n) }).slice(0, -1), mark + 3],
-  [
-    'a sentence in a list',
-    300,
-    (n) =>
-      inList({ lines: [x(n)] })
-        .split('\n')[1]!
-        .slice(0, -1),
-  ],
+  ['a title in a list', 250 + mark + 3, (n) => inList({ title: x(n) }), mark + 3],
+  ['a sentence in a list', 300, (n) => inList({ lines: [x(n)] }).split('\n')[1]!],
   [
     'an item of a list',
     500,
-    (n) => inList({ lines: [x(100)], reference: x(n) }),
-    mark + '**\n'.length + 101,
+    (n) => inList({ title: x(n), lines: [x(300)] }),
+    mark + '**\n'.length + 300,
   ],
   [
     'a reply',
