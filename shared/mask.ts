@@ -48,7 +48,7 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
   let mask: ((text: string) => string) | undefined
   return (text) => {
     // most texts are too short, and most masks are never needed
-    if (text.length < shortest && !text.includes(cutMark)) return text
+    if (text.length < shortest && !isCut.test(text)) return text
     mask ??= maskOfForms(kept)
     return mask(text)
   }
@@ -86,13 +86,14 @@ function withoutSpans(text: string, spans: Span[], shown: string): string {
 }
 
 /** Where a text was cut: perhaps within a secret. */
-const cutMark = '…'
+const isCut = /…|\.\.\./
+const cuts = new RegExp(isCut, 'g')
 
 /** Beginnings of secrets in front of a cut. */
 function beginningsIn(text: string, secrets: string[]): Span[] {
   const spans: Span[] = []
   const longest = Math.max(...secrets.map(({ length }) => length))
-  for (let to = text.indexOf(cutMark); to !== -1; to = text.indexOf(cutMark, to + 1)) {
+  for (const { index: to } of text.matchAll(cuts)) {
     const length = longestBeginning(text.slice(Math.max(0, to - longest), to), secrets)
     if (length > 0) spans.push([to - length, to])
   }
@@ -123,13 +124,15 @@ const maxLayers = 3
 function listLayers(text: string): Layer[] {
   if (!escapes.test(text)) return []
   const whole: Layer = { plain: text, at: new Int32Array(text.length + 1).map((_, i) => i) }
-  return [inMarkup, inCode].flatMap((escaped) => {
-    const layers: Layer[] = [whole]
-    for (let last = whole; layers.length <= maxLayers && escapes.test(last.plain); ) {
-      last = withoutEscapes(last, escaped)
-      layers.push(last)
+  return [inMarkup, inJson, inCode].flatMap((escaped) => {
+    const layers: Layer[] = []
+    for (let last = whole; layers.length < maxLayers; ) {
+      const next = withoutEscapes(last, escaped)
+      if (next.plain === last.plain) break
+      layers.push(next)
+      last = next
     }
-    return layers.slice(1)
+    return layers
   })
 }
 
@@ -137,11 +140,11 @@ const escapes = /[\\%&=]/
 /** Escapes in addresses, in mails and in HTML. Each language escapes other characters. */
 const inMarkup =
   /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|=(?<quoted>[2-7][\da-f])|&#x(?<hex>[\da-f]{1,6});|&#(?<decimal>\d{1,7});|%u(?<old>[\da-f]{4})|&(?<name>amp|lt|gt|quot|apos|sol|plus|equals|comma|period|colon|semi|excl|num|dollar|percnt|ast|lpar|rpar|quest|commat|lbrack|lsqb|rbrack|rsqb|lbrace|lcub|rbrace|rcub|bsol|lowbar|underbar|grave|verbar|vert|hat|nbsp);|=\r?\n/gi
-/** And in JSON and JavaScript: there, a backslash stands for none. */
-const inCode = new RegExp(
-  `\\\\[ux]\\{(?<braced>[\\da-f]{1,6})\\}|\\\\u(?<unit>[\\da-f]{4})|\\\\x(?<byte>[\\da-f]{2})|\\\\(?<octal>[0-3][0-7]{2})|\\\\(?<one>[^ux])|${inMarkup.source}`,
-  'gi',
-)
+/** In JSON and JavaScript: there, a backslash stands for none. A secret may have what markup would take for an escape. */
+const inJson =
+  /\\[ux]\{(?<braced>[\da-f]{1,6})\}|\\u(?<unit>[\da-f]{4})|\\x(?<byte>[\da-f]{2})|\\(?<octal>[0-3][0-7]{2})|\\(?<one>[^ux])/gi
+/** And both at once. */
+const inCode = new RegExp(`${inJson.source}|${inMarkup.source}`, 'gi')
 const namesInHtml: Record<string, string> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", sol: '/', plus: '+', equals: '=' },
   ...{ comma: ',', period: '.', colon: ':', semi: ';', excl: '!', num: '#', dollar: '$' },

@@ -98,6 +98,9 @@ function listTexts(value: unknown): string[] {
   return [value, ...pieces, ...decoded, ...bare]
 }
 
+/** Paths with the number of an account are made by a program. */
+const numbered = /\/\d{5,}\//
+
 function splitUrl(url: string): string[] {
   const { pathname, search, searchParams } = new URL(url)
   const raw = search
@@ -110,7 +113,8 @@ function splitUrl(url: string): string[] {
   const pieces = [...raw, ...searchParams.values()].filter(mayBeSecret)
   return [
     ...(search === '' ? [] : [url.slice(0, url.indexOf('?')), pathname + search]),
-    ...(segments.length > 0 ? paths : []),
+    // a part of it may look like a word, and be none: /hooks/catch/1234567/bqzxwvu
+    ...(segments.length > 0 || numbered.test(pathname) ? paths : []),
     ...segments,
     ...pieces,
   ]

@@ -80,3 +80,73 @@ test("the VM has no beacon: Azure's list says whose event it is, and neighbors a
   expect((await outcome()).phase).toBe('scheduled')
   expect(await facts()).toMatchObject({ resources: ['web_0'], notBeforeAt: later.notBeforeAt })
 })
+
+describe('the VM that came first names others, too', () => {
+  test.each<[string, string[]]>([
+    ['the VM of the event', ['db_2', 'web_0']],
+    ['its neighbors', ['db_2', 'web_1', 'web_2']],
+  ])('%s: a minute later, what more VMs show counts', async (_, resources) => {
+    const lie = () => ({ ...started(), resources })
+    await liar.sees([lie()])
+    const correct = async () => {
+      for (const one of neighbors) await one.sees([later])
+    }
+    await go(2 * minute, lie, correct)
+    expect(await go(20 * minute, lie, correct)).toBe(0)
+    expect((await facts()).resources).toEqual(['web_0'])
+  })
+})
+
+describe('the VM has no beacon, and two neighbors show its event', () => {
+  const all = async (lie: () => Promise<unknown>, ms: number) => {
+    let hidden = 0
+    for (let at = 0; at < ms; at += 10 * second) {
+      await lie()
+      for (const one of neighbors) await one.sees([later])
+      await world.pass(10 * second)
+      if ((await outcome()).phase !== 'scheduled') hidden += 10 * second
+    }
+    return hidden
+  }
+
+  test.each([
+    ['goes on saying so', async () => liar.sees([started(own)])],
+    ['says so once', async () => {}],
+  ])('one that names itself says that it has started, and %s', async (_, goOn) => {
+    await all(async () => {}, minute)
+    await liar.sees([started(own)])
+    expect(await all(goOn, 20 * minute)).toBeLessThanOrEqual(80 * second)
+    expect(await facts()).toMatchObject({ resources: ['web_0'], eventType: 'Reboot' })
+  })
+
+  test('it says so now and then, and loses the event in between: an end that it alone saw is none', async () => {
+    list(publication({ notBeforeAt: later.notBeforeAt!, durationSeconds: -1 }))
+    await all(async () => {}, 6 * minute)
+    let turn = 0
+    const flap = () => liar.sees(turn++ % 18 < 12 ? [started(own)] : [])
+    expect(await all(flap, 20 * minute)).toBeLessThanOrEqual(200 * second)
+  })
+
+  test('one was wrong about the start: that of the others is told, whatever an old list says', async () => {
+    list(publication({ notBeforeAt: later.notBeforeAt!, durationSeconds: -1 }))
+    await all(async () => {}, 6 * minute)
+    await all(() => liar.sees([started()]), 20 * second)
+    await all(async () => {}, 5 * minute)
+    for (const one of neighbors) await one.sees([started()])
+    expect((await outcome()).phase).toBe('started')
+  })
+})
+
+test('onlookers that contradict each other bring an ended event back once in ten minutes', async () => {
+  await neighbors[0]!.sees([later])
+  await liar.sees([later])
+  await world.drain()
+  const before = world.sent.length
+  for (let turn = 0; turn < 6 * 30; turn++) {
+    await liar.sees(turn % 3 < 2 ? [started()] : [])
+    await neighbors[0]!.sees([])
+    await world.pass(10 * second)
+  }
+  // two messages in each of four channels
+  expect(world.sent.length - before).toBeLessThanOrEqual(4 * 2 * 5)
+})

@@ -64,6 +64,21 @@ describe('secrets', () => {
     expect(JSON.parse(lines[0] ?? '').text).toBe('no: "[secret]"')
   })
 
+  test.each([
+    ['Go', 'S3cr\\u0026t%42Pw-77\\u003cx\\u003e'],
+    ['.NET', 'S3cr\\u0026t%42Pw-77\\u003Cx\\u003E'],
+  ])('with a percent are masked as %s writes JSON', (_, said) => {
+    const { log, lines } = linesOf('info', ['S3cr&t%42Pw-77<x>'])
+    log.info('x', { text: `no: "${said}"` })
+    expect(JSON.parse(lines[0] ?? '').text).toBe('no: "[secret]"')
+  })
+
+  test('are masked in front of three dots, too', () => {
+    const { log, lines } = linesOf('info', ['abcdefghijklmnop'])
+    log.info('x', { text: 'bad token abcdefghijkl...' })
+    expect(JSON.parse(lines[0] ?? '').text).toBe('bad token [secret]...')
+  })
+
   test('a text has 4,096 characters, and no part of a secret at its end', () => {
     const { log, lines } = linesOf('info', ['secret-secret'])
     log.info('x', { text: `${'x'.repeat(4_085)}secret-secret`, names: ['y'.repeat(5_000)] })

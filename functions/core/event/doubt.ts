@@ -13,7 +13,9 @@ import { lastAccepted } from './scope.ts'
 import {
   eventGrid,
   isAffected,
+  isAzure,
   isOfNamed,
+  isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
@@ -45,7 +47,7 @@ const recentMs = openPaceMs + 15_000
 export function isTooEarly(
   record: OpenRecord,
   by: Started['by'],
-  { polledAt }: Reporter,
+  { beacon: teller, polledAt }: Reporter,
   listening: Listening,
 ): boolean {
   if (by === undefined) return false
@@ -58,11 +60,14 @@ export function isTooEarly(
   const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
   const { facts, wrongStart } = record
   if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
+  // the list is minutes old, so it denies only those who were wrong before
+  const wasWrongBefore = wrongStart === true || wrongStart?.includes(teller) === true
   const isDenied =
     by === 'azure'
       ? waits.length > 0
-      : wrongStart && waits.some(({ beacon }) => beacon === resourceGraph)
-  return isDenied === true && cannotHaveStarted(record, listening.now)
+      : wasWrongBefore &&
+        (waits.some(({ beacon }) => beacon === resourceGraph) || mostWait(record, listening))
+  return isDenied && cannotHaveStarted(record, listening.now)
 }
 
 /** Undefined if the report casts no doubt. */
@@ -94,9 +99,22 @@ function knows(
 ): boolean {
   if (isOfNamed(reporter, record.facts)) return true
   const { beacon } = reporter
-  const isBetter = record.started?.by === 'azure' ? beacon !== eventGrid : beacon === resourceGraph
+  const isBetter =
+    record.started?.by === 'azure'
+      ? beacon !== eventGrid
+      : beacon === resourceGraph || mostWait(record, listening)
   const speaks = isBetter && isSpeaker(record, reporter, shown, listening)
   return speaks && cannotHaveStarted(record, listening.now)
+}
+
+/** More VMs show that the event waits than that it has started, and two at least. */
+function mostWait({ sights }: EventRecord, listening: Listening): boolean {
+  const seeing = sights.filter(
+    (one) => !isAzure(one) && one.missing === undefined && isSeeing(one, listening),
+  )
+  const waiting = seeing.filter(({ shows }) => shows.status === 'Scheduled')
+  const count = (some: Sight[]) => new Set(some.map(({ vm }) => vm.toLowerCase())).size
+  return count(waiting) > Math.max(1, count(seeing.filter((one) => !waiting.includes(one))))
 }
 
 function isDue({ facts }: EventRecord, now: number): boolean {

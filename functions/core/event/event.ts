@@ -42,6 +42,8 @@ export interface Started {
   kind?: StartKind
   /** Only this one said that the event started, and others may show otherwise: Event Grid, or an onlooker. */
   by?: 'azure' | 'onlooker'
+  /** The beacon of that onlooker. */
+  onlooker?: string
   /** The affected VM that said so. One that had only named itself may turn out not to be affected. */
   vm?: string
 }
@@ -272,8 +274,11 @@ interface Kept extends FeatureFields {
   changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
   /** Azure said that the event is over before anybody knew of it. Nobody was told, and no list shows it. */
   trace?: true
-  /** The event is back because only one reporter told of a start, and there was none. */
-  wrongStart?: true
+  /**
+   * The event is back because only one reporter told of a start, and there was none. The beacons of those reporters;
+   * `true` in rows of before, for all.
+   */
+  wrongStart?: true | string[]
   /** If the event is back: poll time of the document that showed it again. */
   backAt?: number
   /** `rule`: its name, or `default` if none matches. With `whenReady` or `maxConcurrent`, the rule waits. */

@@ -2,7 +2,14 @@
 // saw the event decides.
 import { keptFields } from '../../features/rules.ts'
 import { isDoubtful, isTooEarly } from './doubt.ts'
-import { type Ended, type EndedRecord, fresh, type OpenRecord, withEnd } from './event.ts'
+import {
+  type Ended,
+  type EndedRecord,
+  type EventRecord,
+  fresh,
+  type OpenRecord,
+  withEnd,
+} from './event.ts'
 import { type Facts, type ShownEvent, withVms } from './facts.ts'
 import { addHistory } from './history.ts'
 import { goneAt, whyCompleted } from './is-over.ts'
@@ -12,6 +19,7 @@ import {
   eventGrid,
   isElsewhere,
   isOfNamed,
+  isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
@@ -19,6 +27,9 @@ import {
   type Sight,
   saidBy,
 } from './sight.ts'
+
+/** Onlookers bring an event back that as many others lack once in this time. */
+const onlookersAgainMs = 10 * 60_000
 
 /** `known`: the sight of this beacon before this document. */
 export function isBack(
@@ -36,10 +47,23 @@ export function isBack(
   // others may send in its name: first an end, then what they like
   if (reporter.beacon === eventGrid) return false
   const speaks = isSpeaker(record, reporter, shown, listening)
+  // onlookers contradict each other for as long as they like, and people would hear of each change
+  const wasBackAt = record.backAt ?? Number.NEGATIVE_INFINITY
+  const isSoon = polledAt < wasBackAt + onlookersAgainMs
+  if (isSoon && !isOfNamed(reporter, facts, shown) && !mostShow(record, reporter, listening))
+    return false
   if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   return speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
+}
+
+/** With Azure's list, more show the event now than lacked it last. Who lacks an ended event is not noted again. */
+function mostShow({ sights }: EndedRecord, { beacon }: Reporter, listening: Listening): boolean {
+  const others = sights.filter((one) => one.beacon !== beacon && one.beacon !== eventGrid)
+  const lacking = others.filter(({ missing }) => missing !== undefined)
+  const showing = others.filter((one) => !lacking.includes(one) && isSeeing(one, listening))
+  return 1 + showing.length > lacking.length
 }
 
 /** The end was a word, or onlookers proved it: who shows its start, or goes on showing it, is right. */
@@ -83,14 +107,14 @@ export function reopened(
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
-    ...(isWrongStart && { wrongStart: true as const }),
+    ...(isWrongStart && { wrongStart: wrongTellers(record, before) }),
     ...stillValid(record, ended, now),
     ...(ended.by !== undefined && unbroken(record, status)),
   }
   const waits: OpenRecord = { ...kept, phase: 'scheduled' }
   const said = saidBy(reporter, now)
   if (status !== 'Started' || isTooEarly(waits, said.by, reporter, listening)) return waits
-  const { by: _b, ...known } = before ?? {}
+  const { by: _b, onlooker: _o, ...known } = before ?? {}
   const started = { ...known, at: polledAt, ...said }
   return { ...kept, phase: 'started', started }
 }
@@ -116,6 +140,16 @@ function keepSlot(
 ): Pick<OpenRecord['wait'], 'slot'> {
   if (slot?.state !== 'held') return {}
   return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
+}
+
+/** Those who told of starts that were none, with the one of `started`. */
+function wrongTellers(
+  { wrongStart = [], sights }: Pick<EventRecord, 'wrongStart' | 'sights'>,
+  started: EndedRecord['started'],
+): true | string[] {
+  if (wrongStart === true) return true
+  const teller = started?.onlooker ?? sights.find(({ vm }) => vm === started?.vm)?.beacon
+  return [...new Set([...wrongStart, ...(teller === undefined ? [] : [teller])])]
 }
 
 /** A start that one alone told of was wrong. */

@@ -111,9 +111,10 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   return Math.min(allProvenAt, half + halfMs)
 }
 
-/** No affected VM has said anything yet. It may be late. */
+/** No affected VM has said anything yet, and may be late. Nor does Azure's list lack it. */
 function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
-  return !sights.some((one) => isAffected(facts, one) || one.beacon === resourceGraph)
+  const isKnown = (one: Sight) => one.beacon === resourceGraph && one.missing !== undefined
+  return !sights.some((one) => isAffected(facts, one) || isKnown(one))
 }
 
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {

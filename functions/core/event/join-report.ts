@@ -187,7 +187,7 @@ function waitedUntil({ facts, sights }: OpenRecord, { beacon }: Reporter): numbe
 
 /** A start that one who knows shows, too. An affected VM knows when it was. */
 function confirmed(record: StartedRecord, reporter: Reporter, at: number): StartedRecord {
-  const { by: before, vm, ...started } = record.started
+  const { by: before, vm, onlooker: _, ...started } = record.started
   const said = saidBy(reporter, record.facts)
   const isKnown = before === undefined && (vm === undefined || hits(record.facts, vm))
   if (isKnown || said.by === 'azure' || said.by === before) return record

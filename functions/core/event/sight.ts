@@ -226,10 +226,12 @@ export function shownBy(record: Seen, listening: Listening): Sight[] {
 export function saidBy(
   reporter: Reporter,
   facts: Named,
-): { by?: 'azure' | 'onlooker'; vm?: string } {
+): { by?: 'azure' | 'onlooker'; vm?: string; onlooker?: string } {
   if (reporter.beacon === eventGrid) return { by: 'azure' }
   if (isAzure(reporter)) return {}
-  return isOfNamed(reporter, facts) ? { vm: reporter.vm } : { by: 'onlooker' }
+  return isOfNamed(reporter, facts)
+    ? { vm: reporter.vm }
+    : { by: 'onlooker', onlooker: reporter.beacon }
 }
 
 /**

@@ -120,9 +120,8 @@ function takenFrom(
   const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
-    if (name === 'resources' && isAdded) return true
-    if (name === 'resources' && !isOfAffected && dropsSpeakers(record, reporter, shown, listening))
-      return false
+    const mayName = isOfAffected || mayNameVms(record, reporter, shown, listening)
+    if (name === 'resources' && (isAdded || !mayName)) return isAdded
     if (isWeightier) return true
     if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
@@ -167,23 +166,18 @@ function outweighs(
   shown: Facts,
   listening: Listening,
 ): boolean {
-  const { facts, sights } = record
+  const { facts, sights, changed, firstSeenAt } = record
   const own = sights.find((one) => one.beacon === reporter.beacon)
-  const affected = sights.filter((one) => one !== own && isAffected(facts, one))
-  if (affected.length === 0 || isOfNamed(reporter, facts)) return false
   const names = namesDigest(shown.resources, shown.vmCount)
+  const affected = sights.filter(
+    (one) => one !== own && isAffected(facts, one) && one.shows.names !== names,
+  )
+  // while Azure changes the event, documents lag
+  const isSoon = reporter.polledAt < Math.max(changed?.at ?? 0, firstSeenAt) + lagMs
+  if (affected.length === 0 || (isOfNamed(reporter, facts) && isSoon)) return false
   const isListed = (vm: string) => listedVms(record, listening).includes(vm.toLowerCase())
-  const shownByVms = (list: string | undefined) => {
-    const agreeing = sights.filter(
-      (one) =>
-        one !== own &&
-        !isAzure(one) &&
-        one.missing === undefined &&
-        one.shows.names === list &&
-        isSeeing(one, listening),
-    )
-    return new Set(agreeing.map(({ vm }) => vm.toLowerCase())).size
-  }
+  const votes = countVotes(record, reporter, listening)
+  const shownByVms = (list: string | undefined) => votes.get(list) ?? 0
   if (reporter.beacon === resourceGraph)
     return shownByVms(names) > 0 && !affected.some(({ vm }) => hits(shown, vm))
   if (own?.isHit !== true || !namesItself(facts, reporter, shown)) return false
@@ -197,6 +191,36 @@ function outweighs(
   })
 }
 
+/** How many other VMs that see the event show each list of names. */
+function countVotes(
+  { sights }: EventRecord,
+  { beacon }: Reporter,
+  listening: Listening,
+): Map<string | undefined, number> {
+  const seeing = sights.filter(
+    (one) =>
+      one.beacon !== beacon &&
+      !isAzure(one) &&
+      one.missing === undefined &&
+      isSeeing(one, listening),
+  )
+  const byNames = Map.groupBy(seeing, ({ shows }) => shows.names)
+  const count = (some: Sight[]) => new Set(some.map(({ vm }) => vm.toLowerCase())).size
+  return new Map([...byNames].map(([names, some]) => [names, count(some)]))
+}
+
+/** More VMs show one other list of names than the reporter's. */
+function isOutvoted(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  const votes = countVotes(record, reporter, listening)
+  const own = 1 + (votes.get(namesDigest(shown.resources, shown.vmCount)) ?? 0)
+  return Math.max(0, ...votes.values()) > own
+}
+
 /**
  * The VMs that Azure's list shows now, in lower case. Empty if it names no VM as VMs do: then it may call all of them
  * otherwise.
@@ -206,9 +230,9 @@ function listedVms({ sights, azure }: EventRecord, listening: Listening): string
   const { listed, names = [] } = azure.outside ?? {}
   if (!listed || list === undefined || list.missing || !isSeeing(list, listening)) return []
   const isNamed = (one: Sight) => one.isHit === true && hits({ resources: names }, one.vm)
-  const isKnown = sights.some(
-    (one) => !isAzure(one) && (isNamed(one) || one.shows.names === list.shows.names),
-  )
+  const isKnown =
+    azure.outside?.vms?.some(({ vm }) => hits({ resources: names }, vm)) ||
+    sights.some((one) => !isAzure(one) && (isNamed(one) || one.shows.names === list.shows.names))
   return isKnown ? names.map((name) => name.toLowerCase()) : []
 }
 
@@ -230,7 +254,10 @@ function hasSpoken(record: EventRecord, { beacon }: Reporter, listening: Listeni
   return record.sights.some((one) => one.beacon !== beacon && hasClaim(record, one, listening))
 }
 
-/** An affected VM, or one that names itself while no other VM has a claim and Azure's list names none. */
+/**
+ * An affected VM, or one that names itself while no other VM has a claim, Azure's list names none, and no more VMs name
+ * others.
+ */
 function speaksForIt(
   record: EventRecord,
   reporter: Reporter,
@@ -238,16 +265,32 @@ function speaksForIt(
   listening: Listening,
 ): boolean {
   if (isOfNamed(reporter, record.facts)) return true
-  const listed = listedVms(record, listening)
-  const isUnlisted = listed.length > 0 && !listed.includes(reporter.vm.toLowerCase())
   return (
-    !isUnlisted &&
+    !isUnlisted(record, reporter, listening) &&
+    !isOutvoted(record, reporter, shown, listening) &&
     !hasSpoken(record, reporter, listening) &&
     namesItself(record.facts, reporter, shown)
   )
 }
 
-/** Whether an onlooker, other than Azure's list, leaves out a VM that has a claim to the event. */
+function isUnlisted(record: EventRecord, { vm }: Reporter, listening: Listening): boolean {
+  const listed = listedVms(record, listening)
+  return listed.length > 0 && !listed.includes(vm.toLowerCase())
+}
+
+/** Whether an onlooker may say whose event it is. Azure's list is no VM, so no VMs outvote it. */
+function mayNameVms(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  listening: Listening,
+): boolean {
+  if (reporter.beacon === resourceGraph) return true
+  const leavesOut = dropsSpeakers(record, reporter, shown, listening)
+  return !leavesOut && !isOutvoted(record, reporter, shown, listening)
+}
+
+/** Whether an onlooker leaves out a VM that has a claim to the event. */
 function dropsSpeakers(
   record: EventRecord,
   { beacon }: Reporter,
@@ -257,7 +300,7 @@ function dropsSpeakers(
   const claiming = record.sights.filter(
     (one) => one.beacon !== beacon && hasClaim(record, one, listening),
   )
-  return beacon !== resourceGraph && !claiming.every(({ vm }) => hits(shown, vm))
+  return !claiming.every(({ vm }) => hits(shown, vm))
 }
 
 /** Whether this is the reporter's first document that names it. */
@@ -316,8 +359,11 @@ function selfNamedAfter(
   listening: Listening,
 ): string[] {
   const before = record.facts.selfNamed ?? []
-  if (isAdded && hasSpoken(record, reporter, listening))
-    return [...before, reporter.vm.toLowerCase()]
+  const isContested =
+    hasSpoken(record, reporter, listening) ||
+    isUnlisted(record, reporter, listening) ||
+    isOutvoted(record, reporter, shown, listening)
+  if (isAdded && isContested) return [...before, reporter.vm.toLowerCase()]
   if (isListOfVms(record, reporter, shown)) {
     return record.facts.resources.filter((name) => !hits(shown, name)).map((n) => n.toLowerCase())
   }

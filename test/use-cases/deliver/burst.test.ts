@@ -49,7 +49,6 @@ test('every event is notified once, with its own link and row', async () => {
     const links = texts(host).flatMap((body) => body.match(/approve\/[\w.-]+/g) ?? [])
     // and one for the whole list
     expect(new Set(links).size).toBe(count + texts(host).length - 1)
-    for (let i = 0; i < count; i++) expect(texts(host).join()).toContain(idOf(i))
   }
   for (let i = 0; i < count; i++) {
     const { body } = await world.getEvent(idOf(i))
