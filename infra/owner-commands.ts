@@ -17,11 +17,13 @@ export const ownerCommands: Record<string, Entry> = {
     async () =>
       untilStopped(
         `
-Runs the relay with an embedded SQLite, until it is stopped. docs/install-relay-node.md shows how.
+Runs the relay with an embedded SQLite, or on PostgreSQL, until it is stopped.
+docs/install-relay-node.md and docs/install-relay-postgres.md show how.
 
 Environment: FOGHORN_CONFIG (foghorn.config.json) is the configuration, FOGHORN_DATA (.foghorn) the
-folder of the database, PORT (7071) and HOST (127.0.0.1) where it listens. FOGHORN_LINK_KEY signs
-links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is info.`,
+folder of the database, or FOGHORN_DATABASE the address of PostgreSQL, PORT (7071) and HOST
+(127.0.0.1) where it listens. FOGHORN_LINK_KEY signs links. FOGHORN_ADMIN_KEY opens the API and the
+console. FOGHORN_LOG_LEVEL is info.`,
         async () => (await import('../functions/host/node/main.ts')).run(),
       ),
   ],
@@ -53,6 +55,10 @@ links. FOGHORN_ADMIN_KEY opens the API and the console. FOGHORN_LOG_LEVEL is inf
   restore: [
     'puts a backup in the place of the database',
     async () => (await import('../functions/cli/restore.ts')).restore,
+  ],
+  copy: [
+    'moves what a relay has stored to PostgreSQL, or back',
+    async () => (await import('../functions/cli/copy.ts')).copy,
   ],
   export: [
     'stores all events as JSON lines',

@@ -30,6 +30,11 @@ export const relaySettings: Record<string, Setting> = {
     about:
       'Plain Node and `npm run dev:cloudflare` only. The folder of the database. The relay on Node locks it: a second relay on the same folder exits.',
   },
+  FOGHORN_DATABASE: {
+    usual: '',
+    about:
+      'Plain Node only. The address of a PostgreSQL, which several relays may share, in place of the file in FOGHORN_DATA: see [two relays on PostgreSQL](install-relay-postgres.md).',
+  },
   FOGHORN_LINK_KEY: {
     usual: '',
     about:
@@ -126,8 +131,12 @@ export const relayEvents: Record<string, string> = {
     'Plain Node only. A part of the database cannot be read. The rest works. Logged once; `/healthz` says so, too. Restore a backup.',
   database_broken:
     'Plain Node only. The disk failed a write. The relay ended, so that its service starts it again.',
+  database_connection_lost:
+    'PostgreSQL only. A connection ended by itself, and another one takes its place. At most one line in 10 s; `count` says how many.',
   database_created:
     'Plain Node only. There was no database in FOGHORN_DATA, so the relay begins with an empty one.',
+  listening_not_noted:
+    'PostgreSQL only. The relay could not store that it listens. It tries again after 30 s.',
   delivery_failed: 'A message was refused or given up. `note` is the last answer.',
   delivery_lease_lost:
     'An attempt took longer than its lease, so another worker took over the message.',

@@ -45,6 +45,10 @@ Example:
   FOGHORN_DATA=/var/lib/foghorn-relay npm run restore -- /var/backups/foghorn.sqlite`,
   words: { least: 1, most: 1 },
   run({ words: [file = ''], io }) {
+    if (io.environment.FOGHORN_DATABASE)
+      throw wrong(
+        'the relay stores its data in PostgreSQL; restore it with pg_restore: see docs/backup.md',
+      )
     const { folder, ...existing } = findPlace(resolve(io.environment.FOGHORN_DATA || '.foghorn'))
     const path = join(folder, databaseName)
     if (!io.environment.FOGHORN_DATA && !existsSync(path)) {

@@ -8,7 +8,12 @@ export type Wait = (ms: number, register: (end: () => void) => void) => Promise<
 /** Each is an open connection. An event has at most four. */
 const usualPlaces = { all: 1_000, ofFleet: 200 }
 
-export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Holds {
+export interface HoldsHere extends Holds {
+  /** Releases all answers, as if their time were over. */
+  release(): void
+}
+
+export function createHolds({ places = usualPlaces, wait = inProcess } = {}): HoldsHere {
   const fleets = new Map<string, Map<string, Held>>()
   let taken = 0
   let isClosed = false
@@ -25,6 +30,9 @@ export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Ho
     taken -= 1
     own.delete(beacon)
     if (own.size === 0) fleets.delete(fleet)
+  }
+  const releaseAll = (why: Ended) => {
+    for (const own of fleets.values()) for (const held of own.values()) held.end(why)
   }
   return {
     hasRoom,
@@ -43,10 +51,11 @@ export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Ho
       follower?.wake(event)
       for (const held of fleets.get(fleet)?.values() ?? []) if (held.sees(eventId)) held.end('over')
     },
+    release: () => releaseAll('over'),
     close(next) {
       isClosed = true
       follower = next
-      for (const own of fleets.values()) for (const held of own.values()) held.end('released')
+      releaseAll('released')
     },
   }
 }

@@ -81,9 +81,15 @@ function secretsAsWritten({
   FOGHORN_LINK_KEY = '',
   AzureWebJobsStorage = '',
   IDENTITY_HEADER = '',
+  FOGHORN_DATABASE = '',
 }: Environment): string[] {
   const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1] ?? ''
-  return [...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()), account, IDENTITY_HEADER]
+  return [
+    ...FOGHORN_LINK_KEY.split(',').map((key) => key.trim()),
+    account,
+    IDENTITY_HEADER,
+    ...secretsInUrl(FOGHORN_DATABASE),
+  ]
 }
 
 function readHostIdentity({

@@ -22,8 +22,12 @@ export async function playCommand(
 }
 
 /** The sentence by which a command refuses these words. */
-export async function refusalOf(command: Command, words: string[]): Promise<string> {
-  const { code, out, err } = await playCommand('command', command, words)
+export async function refusalOf(
+  command: Command,
+  words: string[],
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const { code, out, err } = await playCommand('command', command, words, environment)
   if (code !== 2 || out !== '') throw new Error(`it ended with ${code}: ${out}${err}`)
   return err.replace(/\s+/g, ' ').trim()
 }

@@ -9,7 +9,7 @@ import './door.ts'
 
 /** What an owner can do on a host without a file. */
 const instead: Record<HostName, string> = {
-  node: 'this relay has no file',
+  node: 'this relay stores its data in PostgreSQL, so copy that with pg_dump: see docs/backup.md',
   azure:
     'this relay stores its data in Azure Tables, so it has no file to copy; Azure keeps copies of the ' +
     'table (storageSku), and "npm run export" stores the events: see docs/backup.md',

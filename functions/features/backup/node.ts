@@ -5,19 +5,20 @@ import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { NodeDoor, NodeHost } from '../../host/node/door.ts'
+import type { DatabaseFolder, NodeDoor } from '../../host/node/door.ts'
 import type { DatabaseCopy } from './door.ts'
 
 const ownerOnly = 0o600
 const copies = /^backup-[0-9a-f-]{36}\.sqlite(-wal|-shm|-journal)?$/
 
-export const backupOnNode: NodeDoor = (host) => ({ copyDatabase: createBackup(host) })
+export const backupOnNode: NodeDoor = ({ file }) =>
+  file === undefined ? {} : { copyDatabase: createBackup(file) }
 
 /** One copy at a time: each needs as much room as the database. */
 export function createBackup({
   copyTo,
   folder,
-}: Pick<NodeHost, 'copyTo' | 'folder'>): () => Promise<DatabaseCopy> {
+}: Pick<DatabaseFolder, 'copyTo' | 'folder'>): () => Promise<DatabaseCopy> {
   removeCopies(folder)
   let isBusy = false
   return async () => {

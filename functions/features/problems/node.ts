@@ -1,4 +1,4 @@
 import type { NodeDoor } from '../../host/node/door.ts'
 import './door.ts'
 
-export const diskOnNode: NodeDoor = ({ disk }) => ({ disk })
+export const diskOnNode: NodeDoor = ({ file }) => (file === undefined ? {} : { disk: file.disk })

@@ -1,16 +1,14 @@
 // The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog, type Log } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
+import { createTokens } from '../../azure/tokens.ts'
 import { nodeDoors } from '../../features/node.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
-import { SqlRows } from '../../store/sqlite.ts'
-import { databaseName, openFile } from '../../store/sqlite-file.ts'
+import { noteListening } from '../../store/small-rows.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
 import type { Doors, Relay } from '../../use-cases/relay.ts'
@@ -20,11 +18,14 @@ import { Loop } from '../loop.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { commonParts, openSending } from '../parts.ts'
 import { allSecrets } from '../settings.ts'
+import { readSmallFile } from '../small-file.ts'
 import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
 import type { ConfigTaken, NodeHost } from './door.ts'
-import { drainMs, listen } from './server.ts'
-import { listTroubles, readDisk, readSettings, type Settings } from './settings.ts'
+import type { Hints } from './hints.ts'
+import { drainMs, listen as listenOn } from './server.ts'
+import { readSettings, type Settings } from './settings.ts'
+import { openSqlite, type Storage } from './storage.ts'
 
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
@@ -32,12 +33,21 @@ const idlePaceMs = 5 * 60_000
 /** There is a place for every subscription. */
 const places = { all: 2_048, claimed: 512, wide: 512 }
 const maxSleepMs = 30_000
+/** What another relay left, as it was killed, is found after this time. */
+const sharedSleepMs = 1_000
+/** Each read of a database elsewhere gives way to others. */
+const readPlacesAfar = 4
+/** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
+const gapMs = 2 * 60_000
+const noteEveryMs = 30_000
+/** Tokens of Entra for Azure Database for PostgreSQL: learn.microsoft.com/azure/postgresql/flexible-server/how-to-configure-sign-in-azure-ad-authentication */
+const databaseScope = 'https://ossrdbms-aad.database.windows.net'
 
 type Write = (line: string) => void
 
 /** What a new configuration takes over: it changes no variable, so the database and the port stay. */
 interface Shared extends Pick<Relay, 'store'> {
-  dataDirectory: string
+  hints: Hints | undefined
   host: Pick<Relay['host'], 'doors' | 'troubles'>
   wake: Relay['work']['wake']
 }
@@ -48,52 +58,54 @@ function openLog(settings: Settings, write: Write): Log {
 }
 
 async function start(settings: Settings, write: Write, takeConfig: NodeHost['takeConfig']) {
-  const { dataDirectory, port, address } = settings
+  const { port, address } = settings
   let log = openLog(settings, write)
-  makeFolder(dataDirectory)
-  const path = join(resolve(dataDirectory), databaseName)
-  const file = openFile(path)
-  file.onBroken = (error) => {
-    log.error('database_broken', { path, error: messageOf(error) })
-    // the service starts it again, with the file as the disk has it
-    process.exit(1)
+  // a new configuration has a log of its own
+  const current: Log = {
+    debug: (...entry) => log.debug(...entry),
+    info: (...entry) => log.info(...entry),
+    warn: (...entry) => log.warn(...entry),
+    error: (...entry) => log.error(...entry),
   }
-  let damage: string | undefined
-  file.onDamaged = (sentence) => {
-    if (damage === undefined) log.error('database_damaged', { path, error: sentence })
-    damage = sentence
-  }
-  // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
-  if (file.isNew) log.warn('database_created', { path })
-  const rows = new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns })
+  const storage = await openStorage(settings, current)
+  const { rows, hints, file } = storage
   const store = new RelayStore({
     rows,
     newId: randomUUID,
     random: Math.random,
     gather: sleep,
     pause: someTurns,
+    ...(hints && { wait: sleep }),
   })
-  await store.freeLeases(Date.now())
+  const alone = hints === undefined
+  // what others have claimed is theirs
+  if (alone) await store.freeLeases(Date.now())
+  else await store.open()
   const shared: Shared = {
     store,
-    dataDirectory,
+    hints,
     host: {
-      doors: openDoors({
-        ...{ folder: dataDirectory, takeConfig },
-        copyTo: (copy) => file.copyTo(copy),
-        disk: () => readDisk(dataDirectory),
-      }),
-      troubles: () => listTroubles(dataDirectory, damage),
+      doors: openDoors({ takeConfig, ...(file && { file }) }),
+      troubles: storage.troubles,
     },
     wake: (messages, about) => working.loop.hint(messages, about),
   }
-  let working = compose(settings, log, shared, Date.now())
-  const server = await listen(() => working.parts, port, address)
+  const listen = () => noteListening(store, Date.now(), gapMs)
+  let working = compose(settings, log, shared, alone ? Date.now() : await listen())
+  const noting = alone ? undefined : setInterval(() => void note(), noteEveryMs)
+  async function note(): Promise<void> {
+    try {
+      working.relay.listeningSince = await listen()
+    } catch (error) {
+      log.warn('listening_not_noted', { error: messageOf(error) })
+    }
+  }
+  const server = await listenOn(() => working.parts, port, address)
   log.info('relay_started', {
     address,
     port: server.port,
     publicUrl: settings.config.publicUrl,
-    dataDirectory,
+    ...storage.place,
     ...(settings.proxy && { proxy: new URL(settings.proxy.url).host }),
   })
   void working.loop.tick()
@@ -120,7 +132,8 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
       working.hangUp()
       await server.close()
       await working.end()
-      file.close()
+      clearInterval(noting)
+      await storage.close()
       log.info('relay_stopped')
     },
   }
@@ -129,7 +142,9 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
 /** The relay with this configuration. */
 function compose(settings: Settings, log: Log, shared: Shared, listeningSince: number) {
   const { config, proxy } = settings
-  const { store, host, wake } = shared
+  const { store, host, wake, hints } = shared
+  const own = { holds: createHolds(), commitSignal: createCommitSignal() }
+  const { holds, commitSignal } = hints?.share(own) ?? own
   const outbound = createOutbound(config.allowNetworks, { proxy })
   const forBound = createOutbound(config.tokenNetworks, { proxy })
   const relay: Relay = {
@@ -140,10 +155,11 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     host: {
       ...host,
       ...{ name: 'node', holdsConnections: true },
-      ...{ heartbeats: { paceMs: idlePaceMs }, pause: someTurns, readPlaces: 1 },
+      ...{ heartbeats: { paceMs: idlePaceMs }, pause: someTurns },
+      readPlaces: hints === undefined ? 1 : readPlacesAfar,
     },
     work: {
-      ...{ wake, commitSignal: createCommitSignal(), holds: createHolds() },
+      ...{ wake, commitSignal, holds },
       ...{ changes: new Changes(), openLimits: new OpenLimits(store) },
     },
   }
@@ -153,7 +169,8 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     timer = setTimeout(() => void loop.tick(), ms)
   }
   const underWay = new UnderWay(relay, places)
-  const options = { places, maxSleepMs, keepsHouse: true }
+  const sleepMs = hints === undefined ? maxSleepMs : sharedSleepMs
+  const options = { places, maxSleepMs: sleepMs, keepsHouse: true }
   const loop: Loop = new Loop(relay, underWay, { set }, options)
   return {
     relay,
@@ -180,24 +197,20 @@ function openDoors(host: NodeHost): Doors {
   return Object.assign({}, ...nodeDoors.map((open) => open(host)))
 }
 
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    const remedy = 'set FOGHORN_DATA to a folder that this user may write to'
-    throw new FoghornError(
-      'data_unusable',
-      `"${path}" cannot be made (${messageOf(error)}); ${remedy}`,
-    )
-  }
-}
-
-/**
- * Reports that arrive meanwhile share the transaction. In a storm, that takes a tenth less of the
- * processor than one turn of the event loop; a third turn saves nothing more.
- */
-function afterTwoTurns(flush: () => void): void {
-  setImmediate(() => setImmediate(flush))
+async function openStorage(settings: Settings, log: Log): Promise<Storage> {
+  const { database: address, dataDirectory, linkKeys, config, hostIdentity } = settings
+  if (address === undefined) return openSqlite(dataDirectory, log)
+  const { openPostgres } = await import('./postgres.ts')
+  const access = config.azure
+  const outbound = createOutbound(config.allowNetworks, { proxy: settings.proxy })
+  const tokens =
+    access &&
+    createTokens({
+      ...{ access, host: hostIdentity, fetch: outbound.fetch },
+      ...{ readText: readSmallFile, now: Date.now },
+    })
+  const readToken = tokens && (() => tokens.read(databaseScope))
+  return openPostgres({ address, readToken, linkKeys, log })
 }
 
 function fail(what: string): (error: unknown) => void {

@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { FoghornError } from '../../../shared/errors.ts'
 import { type Disk, describeDisk, isNearlyFull } from '../../core/disk.ts'
+import { type DatabaseAddress, readDatabaseAddress } from '../../store/postgres/address.ts'
 import { loadConfigFile } from '../config-file.ts'
 import { type Attempt, type Common, type Environment, readEnvironment } from '../settings.ts'
 
@@ -15,6 +16,8 @@ export interface Settings extends Common {
   /** The address to listen on. */
   address: string
   dataDirectory: string
+  /** Absent: a file in `dataDirectory`. */
+  database: DatabaseAddress | undefined
 }
 
 /** Throws one error with all mistakes in the environment and the configuration. */
@@ -24,8 +27,13 @@ export async function readSettings(given: NodeJS.ProcessEnv): Promise<Settings> 
     port: attempt(() => readPort(environment.PORT ?? '7071')),
     address: attempt(() => readListenAddress(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
+    database: attempt(() => readDatabase(environment.FOGHORN_DATABASE)),
   })
   return readEnvironment(given, own, configText)
+}
+
+function readDatabase(text: string | undefined): DatabaseAddress | undefined {
+  return text ? readDatabaseAddress(text) : undefined
 }
 
 function readPort(text: string): number {

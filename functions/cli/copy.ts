@@ -1,0 +1,82 @@
+// `foghorn copy`: moves what a stopped relay on Node has stored between its file and PostgreSQL.
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { FoghornError } from '../../shared/errors.ts'
+import { readDatabaseAddress } from '../store/postgres/address.ts'
+import { openDatabase } from '../store/postgres/connect.ts'
+import { copyToPostgres, copyToSqlite } from '../store/postgres/copy.ts'
+import { databaseName, openFile } from '../store/sqlite-file.ts'
+import { command, exitCodes, text, wrong } from './command.ts'
+
+const parts = ['', '-wal', '-shm', '-journal']
+
+export const copy = command({
+  usage: '--to postgres|file',
+  about: `
+Copies all that a relay on Node has stored: from the file in FOGHORN_DATA to the PostgreSQL of
+FOGHORN_DATABASE, or back. Stop the relays first. What is copied stays where it was, and the place
+that it is copied to must be empty. Start the relay with FOGHORN_DATABASE afterwards, or without.
+
+Environment: FOGHORN_DATA (.foghorn) is the folder of the file, FOGHORN_DATABASE the address of
+PostgreSQL with its password.
+
+Exit codes: 0 if all is copied, 2 if a place cannot be used, otherwise 1.
+
+Example:
+  FOGHORN_DATA=/var/lib/foghorn-relay FOGHORN_DATABASE=postgres://… foghorn copy --to postgres`,
+  options: { to: text },
+  async run({ options: { to }, io }) {
+    if (to !== 'postgres' && to !== 'file')
+      throw wrong(to === undefined ? '--to is missing' : `--to is "${to}"; write postgres or file`)
+    const { FOGHORN_DATABASE: given, FOGHORN_DATA: data } = io.environment
+    if (!given) throw wrong('FOGHORN_DATABASE is not set')
+    const address = readDatabaseAddress(given)
+    const path = join(resolve(data || '.foghorn'), databaseName)
+    if (to === 'postgres' && !existsSync(path)) throw wrong(`there is no database at "${path}"`)
+    if (to === 'file' && existsSync(path))
+      throw wrong(
+        `there is a database at "${path}"; move it away, or set FOGHORN_DATA to another folder`,
+      )
+    const database = await openDatabase({ address, onLost: () => {} }).catch(refused)
+    try {
+      const rows = to === 'file' ? await toFile(database, path) : await toPostgres(path, database)
+      io.print(`${rows} rows are copied to ${to === 'file' ? path : 'PostgreSQL'}.`)
+      return exitCodes.fine
+    } catch (error) {
+      return refused(error)
+    } finally {
+      await database.close()
+    }
+  },
+})
+
+/** A place that cannot be used is for the user to mend. */
+function refused(error: unknown): never {
+  throw error instanceof FoghornError ? wrong(error.message) : error
+}
+
+type Database = Awaited<ReturnType<typeof openDatabase>>
+
+async function toPostgres(path: string, database: Database): Promise<number> {
+  const file = openFile(path)
+  try {
+    return await copyToPostgres(file, database)
+  } finally {
+    file.close()
+  }
+}
+
+/** The file has its name once it is whole. */
+async function toFile(database: Database, path: string): Promise<number> {
+  mkdirSync(resolve(path, '..'), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.copying`
+  const file = openFile(fresh)
+  try {
+    const rows = await copyToSqlite(database, file)
+    file.close()
+    renameSync(fresh, path)
+    return rows
+  } finally {
+    for (const part of parts) rmSync(fresh + part, { force: true })
+  }
+}

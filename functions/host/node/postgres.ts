@@ -1,0 +1,112 @@
+// A relay on Node whose rows are in PostgreSQL. Loaded only then: the library is no part of a usual start.
+import { createHash, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import type { Log } from '../../../shared/log.ts'
+import { buildKey } from '../../store/keys.ts'
+import type { DatabaseAddress } from '../../store/postgres/address.ts'
+import { type Database, openDatabase } from '../../store/postgres/connect.ts'
+import { PostgresRows } from '../../store/postgres/rows.ts'
+import { insertOrReplace, type Rows } from '../../store/rows.ts'
+import { createFrequentLog } from '../../use-cases/frequent-log.ts'
+import { SharedHints } from './hints.ts'
+import type { Storage } from './storage.ts'
+
+/** A database that fails makes thousands of errors. */
+const lossLogMs = 10_000
+
+interface Options {
+  address: DatabaseAddress
+  readToken: (() => Promise<string>) | undefined
+  linkKeys: Uint8Array[]
+  log: Log
+}
+
+/** Throws FoghornError. */
+export async function openPostgres(options: Options): Promise<Storage> {
+  const { address, readToken, linkKeys, log } = options
+  const id = randomUUID()
+  let isAway = false
+  const retryLog = createFrequentLog({ now: Date.now, log }, lossLogMs)
+  const onLost = (error: unknown) =>
+    retryLog.note('database_connection_lost', { error: messageOf(error) })
+  const certificates = readCertificates(address)
+  const database = await openDatabase({ address, readToken, certificates, onLost })
+  try {
+    const hints = new SharedHints(id, (text) => database.tell(text))
+    let damage: string | undefined
+    const onDamaged = (sentence: string) => {
+      if (damage === undefined) log.error('database_damaged', { error: sentence })
+      damage = sentence
+    }
+    const query: Database['query'] = async (text, values) => {
+      try {
+        const found = await database.query(text, values)
+        isAway = false
+        return found
+      } catch (error) {
+        isAway = error instanceof FoghornError
+        throw error
+      }
+    }
+    const rows = new PostgresRows({ query, nonce: id, onDamaged })
+    await checkOwner(rows, linkKeys)
+    await database.listen(
+      (text) => hints.hear(text),
+      (hears) => hints.setHearing(hears),
+    )
+    return {
+      rows,
+      hints,
+      place: { database: `${address.host}/${address.database}` },
+      troubles: async () => [
+        ...(damage === undefined ? [] : [damage]),
+        ...(isAway ? ['the database does not answer; the log says why'] : []),
+      ],
+      async close() {
+        hints.close()
+        await database.close()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function readCertificates({ rootCertificates: file }: DatabaseAddress): string | undefined {
+  if (file === undefined) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const what = `the certificates of FOGHORN_DATABASE cannot be read (${messageOf(error)})`
+    throw new FoghornError(
+      'database_invalid',
+      `${what}; write the path of a PEM file in sslrootcert`,
+    )
+  }
+}
+
+const relayPartition = buildKey('relay')
+const ownerRow = buildKey('owner')
+
+/**
+ * Relays of one Foghorn share a link key. Another one would send the same messages with links that these do not know.
+ * Throws FoghornError `data_in_use`.
+ */
+async function checkOwner(rows: Rows, linkKeys: Uint8Array[]): Promise<void> {
+  const own = linkKeys.map((key) =>
+    createHash('sha256').update(key).digest('base64url').slice(0, 22),
+  )
+  const was = await rows.read(relayPartition, ownerRow)
+  const known = was === undefined ? own : (JSON.parse(was.body) as { keys: string[] }).keys
+  if (!own.some((key) => known.includes(key))) {
+    const remedy =
+      'give both relays one FOGHORN_LINK_KEY, or use another database. If the key is new, write the old one ' +
+      'behind it, with a comma between'
+    throw new FoghornError('data_in_use', `another Foghorn uses this database: ${remedy}`)
+  }
+  const body = JSON.stringify({ keys: own })
+  // in a conflict, another relay has just said the same
+  if (was?.body !== body) await rows.change(relayPartition, [insertOrReplace(was, ownerRow, body)])
+}

@@ -1,0 +1,63 @@
+// Where the database is: FOGHORN_DATABASE, in the form that PostgreSQL's own tools read.
+import { FoghornError } from '../../../shared/errors.ts'
+
+export interface DatabaseAddress {
+  /** A name, an address, or the folder of a socket. */
+  host: string
+  port: number
+  database: string
+  user: string
+  /** Absent: a token of Azure, or what the server asks for instead. */
+  password?: string
+  /** Whether the connection is encrypted, and the server's certificate checked. */
+  tls: boolean
+  /** A file with the certificates that may sign the server's, beside those that Node knows. */
+  rootCertificates?: string
+}
+
+const usualPort = 5432
+const known = ['sslmode', 'sslrootcert', 'host']
+const example = 'postgres://foghorn:PASSWORD@db.example.com/foghorn'
+
+/** Throws FoghornError `database_invalid`, without the password. */
+export function readDatabaseAddress(text: string): DatabaseAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol))
+    throw invalid(`is no address of PostgreSQL; write ${example}`)
+  const query = url.searchParams
+  const unknown = [...query.keys()].find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw invalid(`has "${unknown}", which Foghorn does not know; write ${known.join(', ')} only`)
+  const database = decodeURIComponent(url.pathname.slice(1))
+  const user = decodeURIComponent(url.username)
+  if (database === '' || user === '')
+    throw invalid(`names no ${user === '' ? 'user' : 'database'}; write ${example}`)
+  const host = query.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
+  if (host === '') throw invalid(`names no server; write ${example}`)
+  const password = decodeURIComponent(url.password)
+  const rootCertificates = query.get('sslrootcert')
+  return {
+    ...{ host, database, user, port: url.port === '' ? usualPort : Number(url.port) },
+    tls: readMode(query.get('sslmode'), host),
+    ...(password !== '' && { password }),
+    ...(rootCertificates !== null && { rootCertificates }),
+  }
+}
+
+const encrypted = ['require', 'verify-ca', 'verify-full']
+
+/** Whoever may be on the way could otherwise read, and pretend to be the server: so `require` also checks it. */
+function readMode(mode: string | null, host: string): boolean {
+  if (mode === null) return !isOnThisMachine(host)
+  if (mode === 'disable') return false
+  if (encrypted.includes(mode)) return true
+  throw invalid(`has sslmode "${mode}"; write "disable" or "verify-full"`)
+}
+
+function isOnThisMachine(host: string): boolean {
+  return host.startsWith('/') || host.startsWith('127.') || ['localhost', '::1'].includes(host)
+}
+
+function invalid(what: string): FoghornError {
+  return new FoghornError('database_invalid', `FOGHORN_DATABASE ${what}`)
+}

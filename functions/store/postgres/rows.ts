@@ -1,0 +1,230 @@
+// Rows in PostgreSQL, for any number of relays. The function of the schema checks the version of each row within the
+// transaction that writes it, so writers need no lock: one of two conflicts, and decides again. Changes that come while
+// others are being written share the next transaction.
+import { FoghornError } from '../../../shared/errors.ts'
+import {
+  buildRow,
+  type Change,
+  checkSizes,
+  type Found,
+  type Key,
+  Positions,
+  type Row,
+  type Rows,
+} from '../rows.ts'
+import { having } from '../shapes.ts'
+import { sql } from './schema.ts'
+
+/** Runs a statement. Throws FoghornError `storage_unavailable` if the database does not answer. */
+export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
+
+/**
+ * What was committed this long ago is visible to all. A statement takes less (`statementMs` in connect.ts), and the
+ * clocks of the relays differ by less than the rest.
+ */
+const usualLagMs = 5_000
+/** Transactions under way at once. */
+const maxWrites = 2
+/** Callers in one transaction. PostgreSQL keeps 64 of their parts at hand. */
+const maxUnits = 32
+/** Characters in one transaction, but at least one caller. */
+const maxLength = 2_000_000
+/** Two relays that wait for each other's rows: one of them tries again. */
+const maxTries = 5
+
+const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
+
+interface Unit {
+  partition: string
+  changes: Change[]
+  later: () => Change[] | undefined
+  resolve: (outcome: Row[] | 'conflict') => void
+  reject: (error: unknown) => void
+}
+
+interface Options {
+  query: Query
+  /** A text that no other process used on this database. It makes versions unique. */
+  nonce: string
+  /** Called once for a part that cannot be read. */
+  onDamaged?: (sentence: string) => void
+  lagMs?: number
+}
+
+export class PostgresRows implements Rows {
+  readonly lagMs: number
+  readonly positions = new Positions()
+  readonly #query: Query
+  readonly #nonce: string
+  readonly #onDamaged: (sentence: string) => void
+  #waiting: Unit[] = []
+  #writes = 0
+  #versions = 0
+
+  constructor({ query, nonce, onDamaged = () => {}, lagMs = usualLagMs }: Options) {
+    this.#query = query
+    this.#nonce = nonce
+    this.#onDamaged = onDamaged
+    this.lagMs = lagMs
+  }
+
+  async read(partition: string, row: string): Promise<Row | undefined> {
+    const [found] = await this.#query(sql.read, [partition, row])
+    return found && this.#toRow(partition, found)
+  }
+
+  async list(partition: string, from: string, to: string, limit?: number): Promise<Row[]> {
+    const found = await this.#query(sql.list, [partition, from, to, limit ?? null])
+    return found.flatMap((one) => {
+      try {
+        return [this.#toRow(partition, one)]
+      } catch {
+        return []
+      }
+    })
+  }
+
+  async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
+    const found = await this.#query(sql.find, [index, from, to, limit])
+    return found.map((entry) => ({
+      index,
+      key: String(entry.key),
+      summary: String(entry.summary),
+      partition: String(entry.partition),
+      row: String(entry.row),
+    }))
+  }
+
+  /** A transaction writes rows and entries, so every entry is named. */
+  async tidy(): Promise<void> {}
+
+  tellDamaged(sentence: string): void {
+    this.#onDamaged(sentence)
+  }
+
+  async change(
+    partition: string,
+    changes: Change[],
+    later: Unit['later'] = () => undefined,
+  ): Promise<Row[] | 'conflict'> {
+    if (changes.length === 0) return []
+    checkSizes(partition, changes)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ partition, changes, later, resolve, reject })
+      // others of this moment join
+      queueMicrotask(() => void this.#work())
+    })
+  }
+
+  async #work(): Promise<void> {
+    if (this.#writes >= maxWrites) return
+    this.#writes += 1
+    while (this.#waiting.length > 0) await this.#write(takeTogether(this.#waiting))
+    this.#writes -= 1
+  }
+
+  /** Throws no error: each caller gets its own outcome. */
+  async #write(units: Unit[]): Promise<void> {
+    // in one order everywhere, so that relays rarely wait for each other
+    units.sort((one, other) => (one.partition < other.partition ? -1 : 1))
+    const plans = units.map((unit) => this.#planOf(unit))
+    try {
+      const text = JSON.stringify(plans.map(({ sent }) => sent))
+      const [found] = await this.#change(text)
+      const outcomes = found!.outcomes as boolean[]
+      for (const [i, { resolve }] of units.entries())
+        resolve(outcomes[i] ? plans[i]!.rows : 'conflict')
+    } catch (error) {
+      for (const { reject } of units) reject(error)
+    }
+  }
+
+  async #change(text: string) {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#query(sql.change, [text])
+      } catch (error) {
+        if (!isDeadlock(error) || tries === maxTries) throw error
+      }
+    }
+  }
+
+  /** What is sent, and the rows as they are then. */
+  #planOf({ partition, changes, later }: Unit) {
+    const all = (later() ?? changes).map((change) => this.#writeOf(partition, change))
+    return {
+      sent: { partition, changes: all.map(({ sent }) => sent) },
+      rows: all.map(({ row }) => row),
+    }
+  }
+
+  #writeOf(partition: string, change: Change): { sent: object; row: Row } {
+    const row = buildRow(change)
+    if (change.kind === 'remove') {
+      const { was } = change
+      const dropped = was.keys.map(({ index, key }) => ({ name: index, key }))
+      return { sent: { kind: 'remove', row, was: was.version, dropped, added: [] }, row: was }
+    }
+    const { kind, body } = change
+    const keys = (kind === 'put' ? undefined : change.keys) ?? []
+    const version = `${this.#nonce}-${++this.#versions}`
+    const before = kind === 'replace' ? change.was.keys : []
+    const sent = {
+      ...{ kind, row, version, body, keys: keys.length === 0 ? '' : JSON.stringify(keys) },
+      ...(kind === 'replace' && { was: change.was.version }),
+      ...entriesOf(before, keys),
+    }
+    return { sent, row: { partition, row, body, keys, version } }
+  }
+
+  #toRow(partition: string, { row, version, keys, body }: Record<string, unknown>): Row {
+    try {
+      const known: unknown = keys === '' ? [] : JSON.parse(String(keys))
+      JSON.parse(String(body))
+      if (areKeys(known)) {
+        const own = { partition, row: String(row), version: String(version), body: String(body) }
+        return { ...own, keys: known as Key[] }
+      }
+    } catch {
+      // told below
+    }
+    const what = `row "${String(row)}" of "${partition}" in PostgreSQL is damaged`
+    const error = new FoghornError('data_damaged', `${what}. Restore a backup of the database.`)
+    this.#onDamaged(error.message)
+    throw error
+  }
+}
+
+/** Removes the first units that fit into one transaction, at least one. */
+function takeTogether(waiting: Unit[]): Unit[] {
+  let length = 0
+  let count = 0
+  for (const { changes } of waiting) {
+    for (const change of changes) length += 'body' in change ? change.body.length : 0
+    if (count > 0 && (count === maxUnits || length > maxLength)) break
+    count += 1
+  }
+  return waiting.splice(0, count)
+}
+
+/** The entries of a row that are no longer, and those that are new or have another summary. */
+function entriesOf(before: readonly Key[], after: readonly Key[]) {
+  const nameOf = ({ index, key }: Key) => `${index} ${key}`
+  const old = new Map(before.map((one) => [nameOf(one), one]))
+  const kept = new Set(after.map(nameOf))
+  const added = [...new Map(after.map((one) => [nameOf(one), one])).values()].filter((one) => {
+    const known = old.get(nameOf(one))
+    return known === undefined || known.summary !== one.summary
+  })
+  return {
+    dropped: before
+      .filter((one) => !kept.has(nameOf(one)))
+      .map(({ index, key }) => ({ name: index, key })),
+    added: added.map(({ index, key, summary = '' }) => ({ name: index, key, summary })),
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === '40P01'
+}

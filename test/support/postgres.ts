@@ -1,0 +1,166 @@
+// A real PostgreSQL for tests, in a folder of its own, gone with the test. It serves on a socket and on a port of this
+// machine. Where its programs cannot be found, the tests are skipped.
+import { execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
+import { type Database, openDatabase } from '../../functions/store/postgres/connect.ts'
+import { PostgresRows } from '../../functions/store/postgres/rows.ts'
+import { memoryFolder } from './folder.ts'
+
+const programs = findPrograms()
+/** Say this with `describe.skipIf`. */
+export const noPostgres = programs === undefined
+export const postgresNeeded = noPostgres
+  ? 'skipped: initdb and postgres of PostgreSQL 14 or newer cannot be found'
+  : 'PostgreSQL'
+
+/** Debian's packages are outside of the usual path. */
+function findPrograms(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = () => readdirSync(debian).sort((a, b) => Number(b) - Number(a))
+  const folders = [
+    ...(process.env.PATH ?? '').split(':'),
+    ...attempt(versions, []).map((one) => join(debian, one, 'bin')),
+  ]
+  return folders.find((folder) => {
+    const names = attempt(() => readdirSync(folder), [])
+    return names.includes('initdb') && names.includes('postgres')
+  })
+}
+
+function attempt<T>(work: () => T, otherwise: T): T {
+  try {
+    return work()
+  } catch {
+    return otherwise
+  }
+}
+
+export interface Postgres {
+  port: number
+  /** The address of a new, empty database. */
+  newDatabase(): Promise<string>
+  /** Runs SQL in the database `postgres`, as its superuser. */
+  run(text: string): Promise<Record<string, unknown>[]>
+  /** SIGKILL, as a machine that is gone. */
+  kill(): Promise<void>
+  /** On the same port, with what it had. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root. */
+const runsAs = process.getuid?.() === 0 ? (readUser('postgres') ?? readUser('nobody')) : undefined
+
+function readUser(name: string): { uid: number; gid: number } | undefined {
+  return attempt(() => {
+    const id = (what: string) => Number(execFileSync('id', [what, name], { encoding: 'utf8' }))
+    return { uid: id('-u'), gid: id('-g') }
+  }, undefined)
+}
+
+const startMs = 60_000
+
+export async function startPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
+  if (programs === undefined) throw new Error(postgresNeeded)
+  // the folder of the test run is closed to other users
+  const home = mkdtempSync(join(memoryFolder, 'foghorn-postgres-'))
+  const folder = join(home, 'data')
+  mkdirSync(folder)
+  if (runsAs !== undefined)
+    for (const path of [home, folder]) chownSync(path, runsAs.uid, runsAs.gid)
+  const options = { ...runsAs, cwd: home }
+  const initdb = [
+    '-D',
+    folder,
+    '-U',
+    'postgres',
+    '--auth=trust',
+    '--no-sync',
+    '-E',
+    'UTF8',
+    '--locale=C',
+  ]
+  execFileSync(join(programs, 'initdb'), initdb, { ...options, stdio: 'ignore' })
+  const port = await freePort()
+  // nothing here outlives a machine
+  const own = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: home,
+    fsync: 'off',
+    ...settings,
+  }
+  const words = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const address = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+  const run = async (text: string) => {
+    const client = new Client({ connectionString: address('postgres') })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  let server: ReturnType<typeof launch> | undefined
+  const launch = () => {
+    const args = ['-D', folder, '-p', String(port), ...words]
+    const child = spawn(join(programs, 'postgres'), args, { ...options, stdio: 'ignore' })
+    return { child, ended: new Promise<void>((resolve) => child.once('exit', () => resolve())) }
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    server?.child.kill(signal)
+    await server?.ended
+    server = undefined
+  }
+  const start = async () => {
+    server = launch()
+    const until = Date.now() + startMs
+    for (;;) {
+      try {
+        await run('SELECT 1')
+        return
+      } catch (error) {
+        if (Date.now() > until) throw error
+        await sleep(50)
+      }
+    }
+  }
+  await start()
+  return {
+    port,
+    run,
+    start,
+    async newDatabase() {
+      const name = `t${randomUUID().replaceAll('-', '')}`
+      await run(`CREATE DATABASE ${name}`)
+      return address(name)
+    },
+    // its children end as they lose it
+    kill: () => end('SIGKILL'),
+    async stop() {
+      await end('SIGQUIT')
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export async function connect(address: string): Promise<Database> {
+  return openDatabase({ address: readDatabaseAddress(address), onLost: () => {} })
+}
+
+export function postgresRows({ query }: Pick<Database, 'query'>): PostgresRows {
+  return new PostgresRows({ query, nonce: randomUUID() })
+}
