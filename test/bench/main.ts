@@ -14,6 +14,7 @@ import { flood } from './flood/flood.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { path } from './path.ts'
+import { postgres } from './postgres.ts'
 import { storm } from './storm/storm.ts'
 import { throughput } from './throughput.ts'
 
@@ -34,6 +35,7 @@ const benches: Record<string, (minutes: number) => Promise<Figure[]>> = {
   cost,
   beacon,
   console: consolePages,
+  postgres,
 }
 
 export const bench = command({

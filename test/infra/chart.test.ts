@@ -42,6 +42,7 @@ const modules: Record<string, string> = {
   ...{ ServiceAccount: 'core/v1', ConfigMap: 'core/v1', Service: 'core/v1' },
   ...{ PersistentVolumeClaim: 'core/v1', DaemonSet: 'apps/v1', Deployment: 'apps/v1' },
   ...{ ClusterRole: 'rbac/v1', ClusterRoleBinding: 'rbac/v1', NetworkPolicy: 'networking/v1' },
+  PodDisruptionBudget: 'policy/v1',
 }
 
 /** What the compiler says of these objects as Kubernetes' own types. */
@@ -132,6 +133,7 @@ describe('with Helm', () => {
     [`${relayUrl},image.registry=https://r.example`, "at '/image/registry'"],
     [`${relayUrl},drain.by=kill`, "must be one of 'evict', 'delete'"],
     [`${relayUrl},drain.gracePeriod=3`, 'gracePeriod'],
+    [`${relayUrl},relay.enabled=true,relay.replicas=2`, "at '/relay/database/secretName'"],
   ])('wrong values: %s', { timeout }, ([values, said], { skip }) => {
     const helm = helmHere() ?? skip(noHelm)
     const { status, stderr } = runHelm(helm, ['template', 'foghorn', chart, '--set', values!])
@@ -176,6 +178,35 @@ describe('with Helm', () => {
     expect(of('Service').metadata.annotations).toEqual({ a: 'b' })
     const [{ ports }] = of('NetworkPolicy').spec.egress
     expect(ports.map(({ port }: Manifest) => port)).toEqual([53, 53, 443, 587])
+  })
+
+  test('two relays share a database: no volume, no gap, not on one node', { timeout }, ({
+    skip,
+  }) => {
+    const helm = helmHere() ?? skip(noHelm)
+    const database =
+      'relay.enabled=true,relay.replicas=2,relay.database.secretName=foghorn-database'
+    const made = read(
+      runHelm(helm, ['template', 'foghorn', chart, '--set', `${relayUrl},${database}`]).stdout,
+    )
+    expect(typeMistakesIn(made)).toBe('')
+    const of = (kind: string) => made.find((one) => one.kind === kind)!
+    expect(made.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim')
+    const { replicas, strategy, selector, template } = of('Deployment').spec
+    expect([replicas, strategy]).toEqual([2, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }])
+    expect(template.spec.volumes.map(({ name }: Manifest) => name)).not.toContain('data')
+    expect(template.spec.containers[0].env).toEqual([
+      {
+        name: 'FOGHORN_DATABASE',
+        valueFrom: { secretKeyRef: { name: 'foghorn-database', key: 'FOGHORN_DATABASE' } },
+      },
+    ])
+    const rules = template.spec.affinity.podAntiAffinity
+    const [rule] = rules.preferredDuringSchedulingIgnoredDuringExecution
+    expect(rule.podAffinityTerm.labelSelector).toEqual(selector)
+    expect(of('PodDisruptionBudget').spec).toEqual({ maxUnavailable: 1, selector })
+    const [{ ports }] = of('NetworkPolicy').spec.egress
+    expect(ports.map(({ port }: Manifest) => port)).toContain(5432)
   })
 
   test('without the drain there are no rights and no token', { timeout }, ({ skip }) => {
