@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { noPostgres } from './support/postgres-programs.ts'
 
 /** The longest files come first. */
 const longest = [/\/e2e\/main-job/, /\/e2e\//, /\/browser\//, /\/hosts\//, /\/sim\//, /crash\.test/]
@@ -28,7 +29,8 @@ const waiting = [
   'test/features/stream/listen.test.ts',
   'test/identity/entra.test.ts',
   'test/infra/{hooks,packages,units,image}.test.ts',
-  'test/store/azure.test.ts',
+  'test/store/{azure,postgres}.test.ts',
+  'test/cli/copy.test.ts',
 ]
 
 /** `@azure/functions` keeps what is registered in the process: one app for each file. */
@@ -64,6 +66,12 @@ const onAzureRows = {
   env: { FOGHORN_TESTS: 'all', FOGHORN_TEST_ROWS: 'azure' },
 }
 
+const onPostgresRows = {
+  name: 'postgres-rows',
+  include: noPostgres ? [] : ['test/use-cases/**/*.test.ts'],
+  env: { FOGHORN_TESTS: 'all', FOGHORN_TEST_ROWS: 'postgres' },
+}
+
 export default defineConfig(({ mode }) => {
   const isWhole = mode === 'all'
   const env = isWhole ? { FOGHORN_TESTS: 'all' } : {}
@@ -93,6 +101,11 @@ export default defineConfig(({ mode }) => {
         { plugins: [workerd], test: { ...computes, name: 'workerd', include: inWorkerd } },
         // what runs on SQLite above, on the rows of Azure Tables
         { extends: true, test: { ...usual, ...onAzureRows, ...(isWhole ? {} : { include: [] }) } },
+        // and on PostgreSQL, where it is here
+        {
+          extends: true,
+          test: { ...usual, ...onPostgresRows, ...(isWhole ? {} : { include: [] }) },
+        },
       ],
     },
   }

@@ -2,7 +2,7 @@
 // machine. Where its programs cannot be found, the tests are skipped.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,36 +10,10 @@ import { Client } from 'pg'
 import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
 import { type Database, openDatabase } from '../../functions/store/postgres/connect.ts'
 import { PostgresRows } from '../../functions/store/postgres/rows.ts'
-import { memoryFolder } from './folder.ts'
+import { newFolder } from './folder.ts'
+import { attempt, postgresNeeded, programs } from './postgres-programs.ts'
 
-const programs = findPrograms()
-/** Say this with `describe.skipIf`. */
-export const noPostgres = programs === undefined
-export const postgresNeeded = noPostgres
-  ? 'skipped: initdb and postgres of PostgreSQL 14 or newer cannot be found'
-  : 'PostgreSQL'
-
-/** Debian's packages are outside of the usual path. */
-function findPrograms(): string | undefined {
-  const debian = '/usr/lib/postgresql'
-  const versions = () => readdirSync(debian).sort((a, b) => Number(b) - Number(a))
-  const folders = [
-    ...(process.env.PATH ?? '').split(':'),
-    ...attempt(versions, []).map((one) => join(debian, one, 'bin')),
-  ]
-  return folders.find((folder) => {
-    const names = attempt(() => readdirSync(folder), [])
-    return names.includes('initdb') && names.includes('postgres')
-  })
-}
-
-function attempt<T>(work: () => T, otherwise: T): T {
-  try {
-    return work()
-  } catch {
-    return otherwise
-  }
-}
+export { noPostgres, postgresNeeded } from './postgres-programs.ts'
 
 export interface Postgres {
   port: number
@@ -68,8 +42,11 @@ const startMs = 60_000
 
 export async function startPostgres(settings: Record<string, string> = {}): Promise<Postgres> {
   if (programs === undefined) throw new Error(postgresNeeded)
+  const postgres = join(programs, 'postgres')
+  const home = newFolder('postgres')
   // the folder of the test run is closed to other users
-  const home = mkdtempSync(join(memoryFolder, 'foghorn-postgres-'))
+  if (runsAs !== undefined && process.env.FOGHORN_TEST_MEMORY !== undefined)
+    chmodSync(process.env.FOGHORN_TEST_MEMORY, 0o711)
   const folder = join(home, 'data')
   mkdirSync(folder)
   if (runsAs !== undefined)
@@ -109,7 +86,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   let server: ReturnType<typeof launch> | undefined
   const launch = () => {
     const args = ['-D', folder, '-p', String(port), ...words]
-    const child = spawn(join(programs, 'postgres'), args, { ...options, stdio: 'ignore' })
+    const child = spawn(postgres, args, { ...options, stdio: 'ignore' })
     return { child, ended: new Promise<void>((resolve) => child.once('exit', () => resolve())) }
   }
   const end = async (signal: NodeJS.Signals) => {
@@ -164,3 +141,26 @@ export async function connect(address: string): Promise<Database> {
 export function postgresRows({ query }: Pick<Database, 'query'>): PostgresRows {
   return new PostgresRows({ query, nonce: randomUUID() })
 }
+
+let shared: Promise<Postgres> | undefined
+/** Databases of tests before this one, the oldest first. Each takes some megabytes. */
+const used: Promise<Database & { address: string }>[] = []
+const maxUsed = 12
+
+/** A database on a server that all tests of this process share. It is there once the first statement needs it. */
+export function newTestDatabase(): Pick<Database, 'query'> {
+  shared ??= startPostgres({ max_connections: '400' })
+  const server = shared
+  const own = (async () => {
+    const old = used.length > maxUsed ? await used.shift() : undefined
+    const { newDatabase, run } = await server
+    await old?.close()
+    if (old !== undefined) await run(`DROP DATABASE ${nameIn(old.address)} WITH (FORCE)`)
+    const address = await newDatabase()
+    return { ...(await connect(address)), address }
+  })()
+  used.push(own)
+  return { query: async (text, values) => (await own).query(text, values) }
+}
+
+const nameIn = (address: string) => address.slice(address.lastIndexOf('/') + 1)

@@ -11,15 +11,15 @@ export async function expectRefused(
   status: number,
   code: string,
 ): Promise<string> {
-  const before = world.store.contents()
+  const before = await world.store.contents()
   const response = await post()
   const body = (await response.json()) as Record<string, unknown>
   expect([response.status, body.code]).toEqual([status, code])
   expect(response.headers.get('content-type')).toContain('application/problem+json')
   expect(body).toMatchObject({ status, title: code.replaceAll('_', ' ') })
-  expect(world.store.contents()).toEqual(before)
+  expect(await world.store.contents()).toEqual(before)
   await world.drain()
-  expect(world.store.contents()).toEqual(before)
+  expect(await world.store.contents()).toEqual(before)
   expect(JSON.stringify(body) + world.lines.join()).not.toMatch(/whsec_|MfKQ9r8|dGVzdGtl/)
   return String(body.detail)
 }

@@ -2,22 +2,24 @@
 import { randomUUID } from 'node:crypto'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
+import { PostgresRows } from '../../functions/store/postgres/rows.ts'
 import { RelayStore } from '../../functions/store/relay-store.ts'
 import type { Rows } from '../../functions/store/rows.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { MemoryTable } from './memory-table.ts'
+import { newTestDatabase } from './postgres.ts'
 
-/** With `azure` in this variable, use cases and HTTP are tried on the rows of Azure. */
-const rowsOfTests = process.env.FOGHORN_TEST_ROWS === 'azure' ? 'azure' : 'sqlite'
+/** With `azure` or `postgres` in this variable, use cases and HTTP are tried on those rows. */
+const { FOGHORN_TEST_ROWS: rowsOfTests = 'sqlite' } = process.env
 
 /** Tests replace single methods of it. */
 export type TestStore = Store &
   Pick<RelayStore, 'freeLeases' | 'open'> & {
     rows: Rows
     close(): void
-    /** All that is stored, for "nothing was changed". */
+    /** All that is stored, for "nothing was changed". A promise on PostgreSQL. */
     contents(): unknown
     /** SQL, on a file of SQLite: what flipped bits do. */
     alter(text: string, ...values: string[]): void
@@ -58,6 +60,17 @@ export function azureRows(table: Table, now: () => number = Date.now): AzureRows
 /** The store of a test of use cases: see `rowsOfTests`. */
 export function openTestStore(path: string | undefined, now: () => number): TestStore {
   if (path !== undefined || rowsOfTests === 'sqlite') return openStore(path)
+  if (rowsOfTests === 'postgres') {
+    const database = newTestDatabase()
+    const rows = new PostgresRows({ query: database.query, nonce: randomUUID(), lagMs: 0 })
+    // that a page was opened is noted
+    const statements = [
+      `SELECT * FROM foghorn.rows WHERE "row" NOT LIKE 'own|opened%' ORDER BY partition, "row"`,
+      'SELECT * FROM foghorn.entries ORDER BY name, key, partition, "row"',
+    ]
+    const contents = () => Promise.all(statements.map((one) => database.query(one, [])))
+    return storeOver(rows, undefined, contents)
+  }
   const table = new MemoryTable()
   // with a clock that a test moves, nothing would ever be old enough to be read
   const rows = new AzureRows({ table, newId: randomUUID, now, lagMs: 0 })

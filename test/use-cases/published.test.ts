@@ -1,5 +1,6 @@
 // Events that Azure publishes outside the VMs: through Event Grid, and in the list of Resource Graph.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { outsideRow } from '../../functions/store/small-rows.ts'
 import { arm, list, publication, publish, startWithAzure, subscription } from '../support/azure.ts'
 import { has } from '../support/features.ts'
 import { linkOf, press, textOf } from '../support/people.ts'
@@ -52,6 +53,9 @@ test('what Event Grid sends with a token that is refused is found in the list', 
     body: '[]',
   })
   expect(refused.status).toBe(401)
+  // the answer does not wait for the note that the list must be read
+  const noted = () => outsideRow.read(world.store)
+  await expect.poll(noted).toMatchObject({ doubtAt: world.clock.now })
   await world.pass(2 * minute)
   expect(moments()).toEqual(['scheduled'])
 })

@@ -52,9 +52,9 @@ test('without a VM it still shows that the credential is accepted', async () => 
 
 test('it stores nothing, and the running beacon goes on', async () => {
   await beacon.sees([event()])
-  const before = world.store.contents()
+  const before = await world.store.contents()
   for (let i = 0; i < 3; i++) expect((await signed(check)).status).toBe(200)
-  expect(world.store.contents()).toEqual(before)
+  expect(await world.store.contents()).toEqual(before)
   await beacon.sees([event()])
 })
 

@@ -109,7 +109,7 @@ describe('a repeated report', () => {
     }
     world.clock.now = startAt
     await world.drain()
-    const before = world.store.contents()
+    const before = await world.store.contents()
     const liar = { ...reports[0]!, document: beacon.body([]).document }
     for (const report of [...reports, liar]) {
       const response = await beacon.post(report)
@@ -123,20 +123,20 @@ describe('a repeated report', () => {
         refused: [],
       })
     }
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('a report without news only reads from the store, except for one write per pace', async () => {
     await report(started())
-    const before = world.store.contents()
+    const before = await world.store.contents()
     for (const ms of [100, 9_000, 38_000]) {
       world.clock.now += ms
       await beacon.sees([started()])
     }
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
     world.clock.now += 1_000
     await beacon.sees([started()])
-    expect(world.store.contents()).not.toEqual(before)
+    expect(await world.store.contents()).not.toEqual(before)
   })
 
   test('a new boot retires the old one for good', async () => {

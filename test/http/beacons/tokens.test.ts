@@ -51,12 +51,12 @@ async function refused(
   code: string,
   { status = 401, token = '' } = {},
 ): Promise<string> {
-  const before = world.store.contents()
+  const before = await world.store.contents()
   const response = await post
   const body = (await response.json()) as Record<string, unknown>
   expect([response.status, body.code]).toEqual([status, code])
   expect(response.headers.get('content-type')).toContain('application/problem+json')
-  expect(world.store.contents()).toEqual(before)
+  expect(await world.store.contents()).toEqual(before)
   // The log has one line a second for each reason.
   world.clock.now += 1_000
   const logged = world.lines.map((line) => JSON.parse(line)).at(-1)
@@ -84,7 +84,7 @@ describe('a VM with a token of its own', () => {
     for (const vmId of ['', 'id-prod-web_1', 'another']) {
       await beaconOf('web_0', { vm: { vmId } }).sees([event()])
     }
-    const beacons = [JSON.stringify(world.store.contents())]
+    const beacons = [JSON.stringify(await world.store.contents())]
     expect(beacons.join()).toContain(`${subscriptionId}/rg/web_0`)
     // the row keeps what the VM says of itself, for inventories only
     const said = String.raw`\"vmId\":\"another\"`

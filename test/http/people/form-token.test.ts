@@ -40,19 +40,19 @@ describe('a form that is not of this link decides nothing', () => {
 
   test.each(others)('%s', async (_, make) => {
     const form = await make(await formAt(linkOf(world)))
-    const before = world.store.contents()
+    const before = await world.store.contents()
     const fields = { decision: 'approve', ...(form === undefined ? {} : { form }) }
     const response = await submit(world, linkOf(world), fields)
     expect(response.status).toBe(403)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('that of another event', async () => {
     await beacon.sees([event(), event({ eventId: 'other' })])
     const form = await formAt(await forge(world, { eventId: 'other' }))
-    const before = world.store.contents()
+    const before = await world.store.contents()
     expect((await submit(world, linkOf(world), { decision: 'approve', form })).status).toBe(403)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 })
 
@@ -62,10 +62,10 @@ describe('the second tap of a double one', () => {
     const answer = await (await press(world, path, 'not_now')).text()
     const { form = '' } = fieldsOf(answer)
     world.clock.now += 1_499
-    const before = world.store.contents()
+    const before = await world.store.contents()
     const quick = await submit(world, path, { decision: 'approve', form })
     expect(quick.status).toBe(409)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
     world.clock.now += 1
     expect((await submit(world, path, { decision: 'approve', form })).status).toBe(200)
   })
@@ -126,10 +126,10 @@ describe('a decision is about the state that the page showed', () => {
     const path = linkOf(world)
     const form = await formAt(path)
     await submit(world, path, { decision: 'approve', form })
-    const before = world.store.contents()
+    const before = await world.store.contents()
     for (const decision of ['approve', 'not_now']) {
       await submit(world, path, { decision, form })
     }
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 })

@@ -24,13 +24,13 @@ describe('looking changes nothing', () => {
   ]
 
   test.each(looks)('%s %o', async (method, headers) => {
-    const before = world.store.contents()
+    const before = await world.store.contents()
     for (const query of ['', '?decision=approve', '?decision=not_now']) {
       const response = await world.app.request(linkOf(world) + query, { method, headers })
       expect(response.status).toBeLessThan(500)
       if (method === 'HEAD') expect(await response.text()).toBe('')
     }
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
     await world.drain()
     expect(world.told()).toHaveLength(1)
   })
@@ -79,9 +79,9 @@ describe('only the page can decide', () => {
     ['another origin, from an old browser', { origin: 'https://evil.example' }],
     ['a browser that loads ahead', { 'sec-purpose': 'prefetch' }],
   ])('%s: refused', async (_, headers) => {
-    const before = world.store.contents()
+    const before = await world.store.contents()
     expect((await press(world, linkOf(world), 'approve', headers)).status).toBe(403)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test.each([
@@ -94,15 +94,15 @@ describe('only the page can decide', () => {
   })
 
   test.each(['', 'Approve', 'approved', 'yes'])('decision %j: refused', async (decision) => {
-    const before = world.store.contents()
+    const before = await world.store.contents()
     expect((await press(world, linkOf(world), decision)).status).toBe(400)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('a form beyond 4 KB: refused', async () => {
-    const before = world.store.contents()
+    const before = await world.store.contents()
     expect((await press(world, linkOf(world), 'approve'.padEnd(5_000, 'x'))).status).toBe(413)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('of many who press at once one decides, and all are shown which', async () => {

@@ -63,12 +63,12 @@ describe('links that lead nowhere', () => {
     ['badly encoded', () => '/approve/%E0%A4%A'],
     ['empty parts', () => '/approve/...'],
   ])('%s: refused, and nothing is decided', async (_, make) => {
-    const before = world.store.contents()
+    const before = await world.store.contents()
     const path = await make()
     const response = await world.app.request(path)
     expect([403, 404]).toContain(response.status)
     expect((await press(world, path, 'approve')).status).not.toBe(200)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('the page says what to do instead', async () => {
@@ -107,13 +107,13 @@ describe('links that lead nowhere', () => {
       `/approve/${await createListToken(world.relay.credentials.linkKeys, list)}`,
       await forge(world, { channel: 'constructor' }),
     ]
-    const before = world.store.contents()
+    const before = await world.store.contents()
     for (const path of paths) {
       expect((await show(path)).status).toBe(410)
       expect((await watch(world, path)).status).toBe(410)
       expect((await press(world, path, 'approve')).status).toBe(410)
     }
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
   })
 
   test('a day after the end it has expired, not before', async () => {
@@ -129,10 +129,10 @@ describe('links that lead nowhere', () => {
 
   test('no link lives longer than 9 days', async () => {
     const old = await forge(world, { issuedAt: world.clock.now - 9 * 86_400_000 - 1 })
-    const before = world.store.contents()
+    const before = await world.store.contents()
     expect((await show(old)).status).toBe(410)
     expect((await press(world, old, 'approve')).status).toBe(410)
-    expect(world.store.contents()).toEqual(before)
+    expect(await world.store.contents()).toEqual(before)
     const aged = await forge(world, { issuedAt: world.clock.now - 9 * 86_400_000 })
     expect((await show(aged)).status).toBe(200)
   })

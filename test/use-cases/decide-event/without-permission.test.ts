@@ -41,13 +41,13 @@ async function show(headers: Record<string, string> = {}) {
 
 /** Tries to decide, and expects that nothing was written. */
 async function tryInVain(headers: Record<string, string>, said = nameless) {
-  const before = world.store.contents()
+  const before = await world.store.contents()
   for (const decision of ['approve', 'not_now']) {
     const response = await press(world, linkOf(world), decision, headers)
     expect(response.status).toBe(403)
     expect(await textOf(response)).toContain(said)
   }
-  expect(world.store.contents()).toEqual(before)
+  expect(await world.store.contents()).toEqual(before)
 }
 
 async function approvals() {
