@@ -1,5 +1,5 @@
-// What the relay stores: rows of text in partitions, each found under the keys that it names. Three
-// adapters keep it: SQLite, a Durable Object, Azure Tables. Everything above is written once.
+// What the relay stores: rows of text in partitions, each found under the keys that it names. Four
+// adapters keep it: SQLite, a Durable Object, Azure Tables and PostgreSQL. Everything above is written once.
 import { FoghornError } from '../../shared/errors.ts'
 
 /** Where else a row is found. No key of an index is the beginning of another one. */

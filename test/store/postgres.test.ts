@@ -1,5 +1,8 @@
 // The contracts on a real PostgreSQL: rows, and the store with a second relay on the same database.
+
+import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PostgresRows } from '../../functions/store/postgres/rows.ts'
 import {
   connect,
   noPostgres,
@@ -38,12 +41,86 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
   })
 
   test('callers of one moment share a transaction, and a conflict of one spares the others', async () => {
-    const rows = postgresRows(await emptied())
+    const own = await emptied()
+    let calls = 0
+    const rows = postgresRows({
+      query: (...statement) => {
+        calls += 1
+        return own.query(...statement)
+      },
+    })
     const insert = (row: string, body: string) => rows.change('p', [{ kind: 'insert', row, body }])
-    const before = await server.run('SELECT pg_current_xact_id()::text AS id')
     const outcomes = await Promise.all([insert('a', '1'), insert('a', '2'), insert('b', '3')])
-    expect(outcomes.map((one) => one === 'conflict')).toEqual([false, true, false])
+    expect([calls, ...outcomes.map((one) => one === 'conflict')]).toEqual([1, false, true, false])
     expect((await rows.list('p', '', '~')).map(({ body }) => body)).toEqual(['1', '3'])
-    expect(before).toHaveLength(1)
+  })
+
+  test('two relays may open an empty database at once', async () => {
+    const empty = await server.newDatabase()
+    const both = await Promise.all([connect(empty), connect(empty)])
+    const [one, other] = both.map((each) => postgresRows(each))
+    await one!.change('p', [{ kind: 'insert', row: 'a', body: '1' }])
+    expect(await other!.read('p', 'a')).toMatchObject({ body: '1' })
+    for (const each of both) await each.close()
+  })
+
+  describe('a database that fails', () => {
+    const change = { kind: 'put' as const, row: 'a', body: '1' }
+    const refusal = async (work: Promise<unknown>) => work.catch((error: unknown) => error)
+
+    test('one that only reads, as after a failover', async () => {
+      const own = await server.newDatabase()
+      const writing = await connect(own)
+      await server.run(
+        `ALTER DATABASE ${own.slice(own.lastIndexOf('/') + 1)} SET default_transaction_read_only = on`,
+      )
+      const reading = await connect(own)
+      expect(await refusal(postgresRows(reading).change('p', [change]))).toMatchObject({
+        code: 'storage_unavailable',
+        message: expect.stringMatching(/read-only transaction \(25006\); the relay retries/),
+      })
+      expect(await postgresRows(reading).read('p', 'a')).toBeUndefined()
+      for (const each of [writing, reading]) await each.close()
+    })
+
+    test('one that is busy for a moment: the change waits', async () => {
+      const own = await server.newDatabase()
+      const [one, other] = [await connect(own), await connect(own)]
+      // two statements in one transaction of this connection
+      const locked = other.query(
+        'BEGIN; LOCK TABLE foghorn.rows IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(1); COMMIT',
+        [],
+      )
+      const rows = new PostgresRows({ query: one.query, nonce: 'a' })
+      await expect
+        .poll(() =>
+          server.run("SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted"),
+        )
+        .not.toEqual([])
+      const waits = rows.change('p', [change])
+      await locked
+      expect(await waits).toHaveLength(1)
+      for (const each of [one, other]) await each.close()
+    })
+
+    test('one that accepts a connection and says nothing: nobody waits for it long', async () => {
+      const silent = createServer()
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+      const { port } = silent.address() as { port: number }
+      expect(await refusal(connect(`postgres://a@127.0.0.1:${port}/b`))).toMatchObject({
+        code: 'storage_unavailable',
+        message: expect.stringContaining('timeout'),
+      })
+      silent.close()
+    })
+
+    test('one without a free connection, and its error names no password', async () => {
+      const own = await server.newDatabase()
+      await server.run(`ALTER DATABASE ${own.slice(own.lastIndexOf('/') + 1)} CONNECTION LIMIT 0`)
+      await server.run("CREATE ROLE somebody LOGIN PASSWORD 'pa55-of-somebody'")
+      const error = await refusal(connect(own.replace('postgres@', 'somebody:pa55-of-somebody@')))
+      expect(error).toMatchObject({ code: 'storage_unavailable' })
+      expect(JSON.stringify(error) + String(error)).not.toContain('pa55')
+    })
   })
 })

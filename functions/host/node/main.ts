@@ -1,4 +1,4 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite, or one of several on PostgreSQL.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
