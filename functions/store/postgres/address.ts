@@ -24,6 +24,8 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol))
     throw invalid(`is no address of PostgreSQL; write ${example}`)
+  if (/%(?![\da-f]{2})/i.test(text))
+    throw invalid('has a "%" that begins no escape; write it as %25')
   const query = url.searchParams
   const unknown = [...query.keys()].find((name) => !known.includes(name))
   if (unknown !== undefined)
@@ -33,7 +35,6 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   if (database === '' || user === '')
     throw invalid(`names no ${user === '' ? 'user' : 'database'}; write ${example}`)
   const host = query.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
-  if (host === '') throw invalid(`names no server; write ${example}`)
   const password = decodeURIComponent(url.password)
   const rootCertificates = query.get('sslrootcert')
   return {

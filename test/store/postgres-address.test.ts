@@ -1,0 +1,50 @@
+// FOGHORN_DATABASE: what it may say, and what is wrong with it in one sentence without the password.
+import { describe, expect, test } from 'vitest'
+import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
+
+test('all parts', () => {
+  expect(
+    readDatabaseAddress(
+      'postgres://fog%40horn:p%2Fw%25@db.example.com:6432/our%20db?sslrootcert=/ca.pem',
+    ),
+  ).toEqual({
+    ...{ host: 'db.example.com', port: 6432, database: 'our db', user: 'fog@horn' },
+    ...{ password: 'p/w%', tls: true, rootCertificates: '/ca.pem' },
+  })
+})
+
+describe('a connection is encrypted, and the certificate checked', () => {
+  test.each([
+    ['postgres://a@db.example.com/b', true],
+    ['postgresql://a@db.example.com/b?sslmode=require', true],
+    ['postgres://a@db.example.com/b?sslmode=verify-full', true],
+    ['postgres://a@db.example.com/b?sslmode=disable', false],
+    // on this machine, nobody is on the way
+    ['postgres://a@127.0.0.1/b', false],
+    ['postgres://a@[::1]/b', false],
+    ['postgres://a@localhost/b?sslmode=verify-full', true],
+    ['postgres://a@localhost/b?host=/var/run/postgresql', false],
+  ])('%s: %s', (address, tls) => {
+    expect(readDatabaseAddress(address)).toMatchObject({ tls })
+  })
+})
+
+test.each([
+  ['mysql://a:secret@h/b', 'is no address of PostgreSQL; write postgres://'],
+  ['db.example.com', 'is no address of PostgreSQL'],
+  ['postgres://a:secret@h/', 'names no database'],
+  ['postgres://h/b', 'names no user'],
+  [
+    'postgres://a:secret@h/b?sslmode=prefer',
+    'has sslmode "prefer"; write "disable" or "verify-full"',
+  ],
+  [
+    'postgres://a:secret@h/b?target_session_attrs=any',
+    'has "target_session_attrs", which Foghorn does not know',
+  ],
+  ['postgres://a:secret%ZZ@h/b', 'has a "%" that begins no escape; write it as %25'],
+])('%s: %s', (address, said) => {
+  const read = () => readDatabaseAddress(address)
+  expect(read).toThrow(`FOGHORN_DATABASE ${said}`)
+  expect(read).not.toThrow('secret')
+})
