@@ -1,10 +1,13 @@
 // `foghorn copy`: moves what a stopped relay on Node has stored between its file and PostgreSQL.
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FoghornError } from '../../shared/errors.ts'
 import { readDatabaseAddress } from '../store/postgres/address.ts'
 import { openDatabase } from '../store/postgres/connect.ts'
 import { copyToPostgres, copyToSqlite } from '../store/postgres/copy.ts'
+import { PostgresRows } from '../store/postgres/rows.ts'
+import { RelayStore } from '../store/relay-store.ts'
 import { databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, exitCodes, text, wrong } from './command.ts'
 
@@ -39,6 +42,9 @@ Example:
       )
     const database = await openDatabase({ address, onLost: () => {} }).catch(refused)
     try {
+      // the rows of another version
+      const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID() })
+      await new RelayStore({ rows: rowsThere, newId: randomUUID, random: Math.random }).open()
       const rows = to === 'file' ? await toFile(database, path) : await toPostgres(path, database)
       io.print(`${rows} rows are copied to ${to === 'file' ? path : 'PostgreSQL'}.`)
       return exitCodes.fine
@@ -70,13 +76,17 @@ async function toPostgres(path: string, database: Database): Promise<number> {
 async function toFile(database: Database, path: string): Promise<number> {
   mkdirSync(resolve(path, '..'), { recursive: true, mode: 0o700 })
   const fresh = `${path}.copying`
+  const remove = () => {
+    for (const part of parts) rmSync(fresh + part, { force: true })
+  }
+  // one that was ended in the middle left it
+  remove()
   const file = openFile(fresh)
   try {
-    const rows = await copyToSqlite(database, file)
-    file.close()
+    const rows = await copyToSqlite(database, file).finally(() => file.close())
     renameSync(fresh, path)
     return rows
   } finally {
-    for (const part of parts) rmSync(fresh + part, { force: true })
+    remove()
   }
 }

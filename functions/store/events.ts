@@ -116,8 +116,7 @@ export class Events {
         ...newRows(deliveries, record.sequence, event),
       ]
     }
-    const isLate = () => elapsed() - from > slowEntriesMs
-    const later = () => (isLate() ? changesNow() : undefined)
+    const later = (oldMs = slowEntriesMs) => (elapsed() - from > oldMs ? changesNow() : undefined)
     const written = await rows.change(partition, changesNow(), later)
     if (written === 'conflict') {
       await this.#parts.stepAside()

@@ -69,12 +69,13 @@ export interface Rows {
    * it returns. Throws FoghornError `row_too_large` before it writes anything.
    *
    * On Azure, entries are written before their rows. Then `later` is called: if readers may have passed
-   * the entries, it returns the same changes with later keys, and these entries are written first.
+   * the entries, it returns the same changes with later keys, and these entries are written first. On PostgreSQL, it
+   * is called right before the changes are sent, and `oldMs` says how old keys may be then.
    */
   change(
     partition: string,
     changes: Change[],
-    later?: () => Change[] | undefined,
+    later?: (oldMs?: number) => Change[] | undefined,
   ): Promise<Row[] | 'conflict'>
 
   /**

@@ -54,8 +54,23 @@ function pacing(relay: Relay, underWay: UnderWay): Pacing {
   return {
     now: relay.now(),
     rateOf: (channel) => findRate(relay, channel),
-    roomOf: (channel) => Math.max(0, findRate(relay, channel).atOnce - underWay(channel)),
+    roomOf: (channel) => {
+      if (isForOthers(relay, channel)) return 0
+      return Math.max(0, findRate(relay, channel).atOnce - underWay(channel))
+    },
   }
+}
+
+/**
+ * Relays that share a store get a new configuration one after the other: only one that has just read its own knows that
+ * a channel is gone. To the others, the channel may be new.
+ */
+const freshConfigMs = 10 * 60_000
+
+function isForOthers({ host, config, now }: Relay, channel: string): boolean {
+  const { sharedSince } = host
+  if (sharedSince === undefined || now() < sharedSince + freshConfigMs) return false
+  return !Object.hasOwn(config.channels, channel) && readSubscription(channel) === undefined
 }
 
 /** A claimed delivery: its part of the message, or the result if nothing is to be sent. */

@@ -52,6 +52,8 @@ interface Host {
   heartbeats: Heartbeats
   /** Whether the host can keep an answer open for minutes. */
   holdsConnections: boolean
+  /** Other relays use the same store. When this one read its configuration, epoch ms. */
+  sharedSince?: number
   /** Lets what came in meanwhile go first: also a request on a new connection, up to its answer. */
   pause(): Promise<void>
   /** Reads in work at a time. One, unless the storage is far away: then some wait for it meanwhile. */

@@ -91,9 +91,12 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
   }
   const soon = (changes: Parameters<typeof event>[0] = {}) =>
     event({ notBeforeAt: Date.now() + 30 * 60_000, ...changes })
-  async function until<T>(find: () => T | undefined, ms = 30_000): Promise<T> {
+  async function until<T>(
+    find: () => T | undefined | Promise<T | undefined>,
+    ms = 30_000,
+  ): Promise<T> {
     for (const end = Date.now() + ms; Date.now() < end; await sleep(20)) {
-      const found = find()
+      const found = await find()
       if (found !== undefined) return found
     }
     throw new Error(`it did not happen; got ${JSON.stringify(got).slice(0, 2_000)}`)
@@ -196,6 +199,34 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
         if (status !== 200) throw new Error(`${status}`)
       })
       expect(relay.running).toBe(true)
+    },
+  )
+
+  test(
+    'a database that only reads: reports are refused, and /healthz says that it failed',
+    patience,
+    async () => {
+      await start(0)
+      const name = database.slice(database.lastIndexOf('/') + 1)
+      await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+      await server.run(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      )
+      const one = beacon('web_0', () => 0)
+      const refused = await until(async () => {
+        const { status } = await one.post(one.body([soon()]))
+        return status === 503 ? status : undefined
+      })
+      expect(refused).toBe(503)
+      expect((await fetch(`${url(0)}/healthz`)).status).toBe(503)
+      await server.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+      await server.run(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      )
+      await repeated(() => one.sees([soon()]))
+      await until(async () =>
+        (await fetch(`${url(0)}/healthz`)).status === 200 ? true : undefined,
+      )
     },
   )
 

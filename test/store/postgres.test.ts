@@ -1,6 +1,7 @@
 // The contracts on a real PostgreSQL: rows, and the store with a second relay on the same database.
 
 import { createServer } from 'node:net'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresRows } from '../../functions/store/postgres/rows.ts'
 import {
@@ -64,6 +65,51 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
     for (const each of both) await each.close()
   })
 
+  const nameOf = (own: string) => own.slice(own.lastIndexOf('/') + 1)
+
+  test('a user without the right to make a schema uses the one that an owner made', async () => {
+    const own = await server.newDatabase()
+    await server.run('CREATE ROLE plain LOGIN')
+    const plain = own.replace('postgres@', 'plain@')
+    await expect(connect(plain)).rejects.toMatchObject({ code: 'storage_forbidden' })
+    const owner = new Client({ connectionString: own })
+    await owner.connect()
+    await owner.query('CREATE SCHEMA foghorn AUTHORIZATION plain')
+    await owner.end()
+    const user = await connect(plain)
+    const change = { kind: 'put' as const, row: 'a', body: '1' }
+    expect(await postgresRows(user).change('p', [change])).toHaveLength(1)
+    await user.close()
+  })
+
+  test('what is answered is durable, and conflicts are seen, whatever the database has as default', async () => {
+    const own = await server.newDatabase()
+    for (const setting of [
+      'synchronous_commit = off',
+      "default_transaction_isolation = 'repeatable read'",
+    ])
+      await server.run(`ALTER DATABASE ${nameOf(own)} SET ${setting}`)
+    const one = await connect(own)
+    const settings =
+      "SELECT current_setting('synchronous_commit') AS durable, current_setting('transaction_isolation') AS level"
+    expect(await one.query(settings, [])).toEqual([{ durable: 'on', level: 'read committed' }])
+    await one.close()
+  })
+
+  test('positions are those of the moment in which a change is sent', async () => {
+    const own = await emptied()
+    const asked: (number | undefined)[] = []
+    const rows = postgresRows(own)
+    const changes = [{ kind: 'insert' as const, row: 'a', body: '1', keys: [] }]
+    const later = (oldMs?: number) => {
+      asked.push(oldMs)
+      return [{ ...changes[0]!, keys: [{ index: 'log', key: '2' }] }]
+    }
+    await rows.change('p', changes, later)
+    expect(asked).toEqual([50])
+    expect(await rows.find('log', '', '~', 9)).toMatchObject([{ key: '2' }])
+  })
+
   describe('a database that fails', () => {
     const change = { kind: 'put' as const, row: 'a', body: '1' }
     const refusal = async (work: Promise<unknown>) => work.catch((error: unknown) => error)
@@ -71,9 +117,7 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
     test('one that only reads, as after a failover', async () => {
       const own = await server.newDatabase()
       const writing = await connect(own)
-      await server.run(
-        `ALTER DATABASE ${own.slice(own.lastIndexOf('/') + 1)} SET default_transaction_read_only = on`,
-      )
+      await server.run(`ALTER DATABASE ${nameOf(own)} SET default_transaction_read_only = on`)
       const reading = await connect(own)
       expect(await refusal(postgresRows(reading).change('p', [change]))).toMatchObject({
         code: 'storage_unavailable',
@@ -116,7 +160,7 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
 
     test('one without a free connection, and its error names no password', async () => {
       const own = await server.newDatabase()
-      await server.run(`ALTER DATABASE ${own.slice(own.lastIndexOf('/') + 1)} CONNECTION LIMIT 0`)
+      await server.run(`ALTER DATABASE ${nameOf(own)} CONNECTION LIMIT 0`)
       await server.run("CREATE ROLE somebody LOGIN PASSWORD 'pa55-of-somebody'")
       const error = await refusal(connect(own.replace('postgres@', 'somebody:pa55-of-somebody@')))
       expect(error).toMatchObject({ code: 'storage_unavailable' })

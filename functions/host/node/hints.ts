@@ -97,21 +97,27 @@ export class SharedHints implements Hints {
     else this.#own?.commitSignal.raise()
   }
 
-  /** Nothing more is told. */
-  close(): void {
+  /** Tells what is gathered, and nothing more. */
+  async close(): Promise<void> {
+    if (this.#timer === undefined) return
     clearTimeout(this.#timer)
+    await this.#tellNow()
   }
 
   #soon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      const told: Told = { from: this.#id, moments: this.#moments }
-      const whole = JSON.stringify({ ...told, events: [...this.#events.values()] } satisfies Told)
-      this.#events.clear()
-      this.#moments = false
-      const text = Buffer.byteLength(whole) <= maxLength ? whole : JSON.stringify(told)
-      // the others look by themselves
-      this.#tell(text).catch(() => {})
+      void this.#tellNow()
     }, gatherMs).unref()
+  }
+
+  async #tellNow(): Promise<void> {
+    const told: Told = { from: this.#id, moments: this.#moments }
+    const whole = JSON.stringify({ ...told, events: [...this.#events.values()] } satisfies Told)
+    this.#events.clear()
+    this.#moments = false
+    const text = Buffer.byteLength(whole) <= maxLength ? whole : JSON.stringify(told)
+    // the others look by themselves
+    await this.#tell(text).catch(() => {})
   }
 }

@@ -95,7 +95,9 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
   const noting = alone ? undefined : setInterval(() => void note(), noteEveryMs)
   async function note(): Promise<void> {
     try {
-      working.relay.listeningSince = await listen()
+      const since = await listen()
+      // this relay may have missed reports since then
+      working.relay.listeningSince = Math.max(working.relay.listeningSince, since)
     } catch (error) {
       log.warn('listening_not_noted', { error: messageOf(error) })
     }
@@ -157,6 +159,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
       ...{ name: 'node', holdsConnections: true },
       ...{ heartbeats: { paceMs: idlePaceMs }, pause: someTurns },
       readPlaces: hints === undefined ? 1 : readPlacesAfar,
+      ...(hints && { sharedSince: Date.now() }),
     },
     work: {
       ...{ wake, commitSignal, holds },

@@ -1,12 +1,14 @@
 // A relay on Node whose rows are in PostgreSQL. Loaded only then: the library is no part of a usual start.
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { rootCertificates } from 'node:tls'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { buildKey } from '../../store/keys.ts'
 import type { DatabaseAddress } from '../../store/postgres/address.ts'
 import { type Database, openDatabase } from '../../store/postgres/connect.ts'
 import { PostgresRows } from '../../store/postgres/rows.ts'
+import { sql } from '../../store/postgres/schema.ts'
 import { insertOrReplace, type Rows } from '../../store/rows.ts'
 import { createFrequentLog } from '../../use-cases/frequent-log.ts'
 import { SharedHints } from './hints.ts'
@@ -26,7 +28,8 @@ interface Options {
 export async function openPostgres(options: Options): Promise<Storage> {
   const { address, readToken, linkKeys, log } = options
   const id = randomUUID()
-  let isAway = false
+  /** Of the last change. What only reads may work without. */
+  let writes: 'work' | 'fail' = 'work'
   const retryLog = createFrequentLog({ now: Date.now, log }, lossLogMs)
   const onLost = (error: unknown) =>
     retryLog.note('database_connection_lost', { error: messageOf(error) })
@@ -40,12 +43,13 @@ export async function openPostgres(options: Options): Promise<Storage> {
       damage = sentence
     }
     const query: Database['query'] = async (text, values) => {
+      const isChange = text === sql.change
       try {
         const found = await database.query(text, values)
-        isAway = false
+        if (isChange) writes = 'work'
         return found
       } catch (error) {
-        isAway = error instanceof FoghornError
+        if (isChange) writes = 'fail'
         throw error
       }
     }
@@ -59,12 +63,13 @@ export async function openPostgres(options: Options): Promise<Storage> {
       rows,
       hints,
       place: { database: `${address.host}/${address.database}` },
-      troubles: async () => [
-        ...(damage === undefined ? [] : [damage]),
-        ...(isAway ? ['the database does not answer; the log says why'] : []),
-      ],
+      async troubles() {
+        if (writes === 'fail')
+          throw new FoghornError('storage_unavailable', 'the database takes no changes')
+        return damage === undefined ? [] : [damage]
+      },
       async close() {
-        hints.close()
+        await hints.close()
         await database.close()
       },
     }
@@ -74,10 +79,10 @@ export async function openPostgres(options: Options): Promise<Storage> {
   }
 }
 
-function readCertificates({ rootCertificates: file }: DatabaseAddress): string | undefined {
+function readCertificates({ rootCertificates: file }: DatabaseAddress): string[] | undefined {
   if (file === undefined) return undefined
   try {
-    return readFileSync(file, 'utf8')
+    return [...rootCertificates, readFileSync(file, 'utf8')]
   } catch (error) {
     const what = `the certificates of FOGHORN_DATABASE cannot be read (${messageOf(error)})`
     throw new FoghornError(

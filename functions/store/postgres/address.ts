@@ -11,7 +11,7 @@ export interface DatabaseAddress {
   password?: string
   /** Whether the connection is encrypted, and the server's certificate checked. */
   tls: boolean
-  /** A file with the certificates that may sign the server's, beside those that Node knows. */
+  /** A file with certificates that may sign the server's, beside those that Node knows. */
   rootCertificates?: string
 }
 
@@ -28,8 +28,11 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
     throw invalid('has a "%" that begins no escape; write it as %25')
   const query = url.searchParams
   const unknown = [...query.keys()].find((name) => !known.includes(name))
+  // what is no name may be a part of the password
   if (unknown !== undefined)
-    throw invalid(`has "${unknown}", which Foghorn does not know; write ${known.join(', ')} only`)
+    throw invalid(
+      `has ${/^\w+$/.test(unknown) ? `"${unknown}"` : 'something behind its "?"'}, which Foghorn does not know; write ${known.join(', ')} only`,
+    )
   const database = decodeURIComponent(url.pathname.slice(1))
   const user = decodeURIComponent(url.username)
   if (database === '' || user === '')
@@ -56,7 +59,7 @@ function readMode(mode: string | null, host: string): boolean {
 }
 
 function isOnThisMachine(host: string): boolean {
-  return host.startsWith('/') || host.startsWith('127.') || ['localhost', '::1'].includes(host)
+  return host.startsWith('/') || /^127(\.\d+){3}$/.test(host) || ['localhost', '::1'].includes(host)
 }
 
 function invalid(what: string): FoghornError {

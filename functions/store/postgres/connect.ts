@@ -1,7 +1,7 @@
 // The connections to a database of PostgreSQL: some that work, and one that hears what other relays say. Every wait
 // has an end, so that a database that hangs costs a request seconds, and no more.
-import { Client, type ClientConfig, Pool } from 'pg'
-import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg'
+import { FoghornError } from '../../../shared/errors.ts'
 import type { DatabaseAddress } from './address.ts'
 import type { Query } from './rows.ts'
 import { schema, schemaName, sql } from './schema.ts'
@@ -12,6 +12,11 @@ const statementMs = 4_000
 const maxConnections = 8
 /** A connection to a server that was replaced is not used longer than this. */
 const maxLifeSeconds = 600
+const keepAliveMs = 10_000
+/** A connection that only hears asks something this often, as nothing else shows that it is dead. */
+const askMs = 5_000
+/** A database that hangs does not keep a relay from stopping. */
+const closeMs = 2_000
 const reconnectMs = 1_000
 /** PostgreSQL 14 is supported until November 2026. */
 const leastVersion = 140_000
@@ -22,14 +27,16 @@ interface Options {
   address: DatabaseAddress
   /** A token in place of the password, for each new connection. */
   readToken?: (() => Promise<string>) | undefined
-  /** Those that may sign the server's, beside those that Node knows. */
-  certificates?: string | undefined
+  /** Those that may sign the server's. Absent: those that Node knows. */
+  certificates?: string[] | undefined
   /** Told to the log: a connection ended by itself. */
   onLost: (error: unknown) => void
 }
 
 export interface Database {
   query: Query
+  /** All statements of `work` in one transaction, while no relay can change anything. */
+  alone<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   /** Calls `hear` with each text that another connection tells, and `onState` if hearing ends or begins again. */
   listen(hear: (text: string) => void, onState: (hears: boolean) => void): Promise<void>
   /** At most 7,000 bytes. */
@@ -49,38 +56,85 @@ export async function openDatabase(options: Options): Promise<Database> {
     ...{ max: maxConnections, maxLifetimeSeconds: maxLifeSeconds, idleTimeoutMillis: 60_000 },
   })
   pool.on('error', onLost)
-  const where = `${address.host}/${address.database}`
-  const run = async (name: string | undefined, text: string, values: unknown[]) => {
+  pool.on('connect', (client) => {
+    // also while it works: without a listener, the error would end the process
+    client.on('error', onLost)
+    client.query(session).catch(onLost)
+  })
+  const where = `${address.host}:${address.port}/${address.database}`
+  let remedy = 'check that FOGHORN_DATABASE leads to a PostgreSQL that runs'
+  const on = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
+    let client: PoolClient | undefined
     try {
-      return (await pool.query({ ...(name && { name }), text, values })).rows
+      client = await pool.connect()
+      const result = await work(client)
+      client.release()
+      return result
     } catch (error) {
-      throw explain(error, where)
+      // what the server still does on it is over with the connection
+      client?.release(true)
+      throw explain(error, where, remedy)
     }
   }
-  const names = new Map(Object.entries(sql).map(([name, text]) => [text, `foghorn_${name}`]))
-  const query: Query = (text, values) => run(names.get(text), text, values)
+  const query: Query = (text, values) => on((client) => ask(client, text, values))
   try {
     await setUp(query, where)
   } catch (error) {
     await pool.end()
     throw error
   }
+  remedy = waitAndSee
   let hearing: Hearing | undefined
   return {
     query,
+    alone: (work) =>
+      on(async (client) => {
+        await client.query('BEGIN; SET LOCAL statement_timeout = 0')
+        const [got] = await ask(client, 'SELECT pg_try_advisory_xact_lock($1) AS alone', [
+          listenLock,
+        ])
+        if (got?.alone !== true)
+          throw new FoghornError(
+            'data_in_use',
+            'a relay uses the database in PostgreSQL; stop it first',
+          )
+        await client.query(locked)
+        const result = await work((text, values) => ask(client, text, values))
+        await client.query('COMMIT')
+        return result
+      }),
     async listen(hear, onState) {
       hearing = new Hearing(config, hear, onState, onLost)
       await hearing.start()
     },
     async tell(text) {
-      await run(undefined, 'SELECT pg_notify($1, $2)', [schemaName, text])
+      await query('SELECT pg_notify($1, $2)', [schemaName, text])
     },
     async close() {
-      await hearing?.close()
-      await pool.end()
+      const closed = Promise.all([hearing?.close(), pool.end()])
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeMs).unref())])
     },
   }
 }
+
+const names = new Map(Object.entries(sql).map(([name, text]) => [text, `foghorn_${name}`]))
+
+async function ask(client: ClientBase, text: string, values: Parameters<Query>[1]) {
+  const name = names.get(text)
+  const given = typeof values === 'function' ? values() : values
+  return (await client.query({ ...(name && { name }), text, values: given })).rows
+}
+
+/** What a report was answered for is durable, and a change sees what others have committed. */
+const session = `
+  SET statement_timeout = ${statementMs};
+  SET default_transaction_isolation = 'read committed';
+  SELECT set_config('synchronous_commit', 'on', false)
+  WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')`
+
+/** A relay that listens shares this lock, so nobody is alone then. */
+const listenLock = 7_146_010_002
+const locked = `LOCK TABLE ${schemaName}.rows, ${schemaName}.entries IN ACCESS EXCLUSIVE MODE`
 
 function configFor({ address, readToken, certificates }: Options): ClientConfig {
   const { host, port, user, database, password, tls } = address
@@ -89,8 +143,8 @@ function configFor({ address, readToken, certificates }: Options): ClientConfig 
     ...{ host, port, user, database, application_name: 'foghorn' },
     ...(password !== undefined ? { password } : readToken && { password: readToken }),
     ssl: tls && { rejectUnauthorized: true, ...ca },
-    ...{ connectionTimeoutMillis: connectMs, keepAlive: true },
-    ...{ statement_timeout: statementMs, query_timeout: statementMs + 500 },
+    ...{ connectionTimeoutMillis: connectMs, query_timeout: statementMs + 500 },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: keepAliveMs },
   }
 }
 
@@ -103,8 +157,12 @@ async function setUp(query: Query, where: string): Promise<void> {
   }
   const isMade = async () => (await query(sql.isMade, []))[0]?.made === true
   if (await isMade()) return
+  const hasSchema = 'SELECT to_regnamespace($1) IS NOT NULL AS found'
+  const [own] = await query(hasSchema, [schemaName])
+  // who may not make a schema may use one
+  const first = own?.found === true ? '' : `CREATE SCHEMA IF NOT EXISTS ${schemaName};`
   // two relays may start at once
-  await query(`BEGIN; SELECT pg_advisory_xact_lock(${setUpLock}); ${schema} COMMIT`, [])
+  await query(`BEGIN; SELECT pg_advisory_xact_lock(${setUpLock}); ${first} ${schema} COMMIT`, [])
 }
 
 /** The connection that hears. If it is lost, another one takes its place. */
@@ -114,6 +172,7 @@ class Hearing {
   readonly #onState: (hears: boolean) => void
   readonly #onLost: (error: unknown) => void
   #client: Client | undefined
+  #asking: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(
@@ -139,8 +198,14 @@ class Hearing {
     this.#client = client
     try {
       await client.connect()
-      await client.query(`LISTEN ${schemaName}`)
+      await client.query(`LISTEN ${schemaName}; SELECT pg_advisory_lock_shared(${listenLock})`)
       this.#onState(true)
+      this.#asking = setInterval(() => {
+        client.query('SELECT 1').catch((error: unknown) => {
+          this.#onLost(error)
+          this.#again(client)
+        })
+      }, askMs).unref()
     } catch (error) {
       this.#onLost(error)
       this.#again(client)
@@ -149,12 +214,14 @@ class Hearing {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    clearInterval(this.#asking)
     await this.#client?.end()
   }
 
   #again(client: Client): void {
     if (this.#client !== client || this.#isClosed) return
     this.#client = undefined
+    clearInterval(this.#asking)
     this.#onState(false)
     client.end().catch(() => {})
     setTimeout(() => {
@@ -166,11 +233,13 @@ class Hearing {
 const waitAndSee = 'the relay retries, and loses no report that it accepted'
 
 /** Postgres' own errors name no remedy. Codes: postgresql.org/docs/current/errcodes-appendix.html */
-function explain(error: unknown, where: string): unknown {
+function explain(error: unknown, where: string, remedy: string): unknown {
+  if (error instanceof FoghornError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const said = `PostgreSQL "${where}": ${messageOf(error)}${code === '' ? '' : ` (${code})`}`
-  const made = (own: string, remedy: string) =>
-    new FoghornError(own, `${said}; ${remedy}`, { cause: error })
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  const said = `PostgreSQL "${where}": ${text}${code === '' || text.includes(code) ? '' : ` (${code})`}`
+  const made = (own: string, what: string) =>
+    new FoghornError(own, `${said}; ${what}`, { cause: error })
   if (code === '53100') return made('disk_full', 'free space on the disk of the database')
   if (code === '42501')
     return made(
@@ -179,5 +248,5 @@ function explain(error: unknown, where: string): unknown {
     )
   if (code.startsWith('28') || code === '3D000')
     return made('storage_forbidden', 'check user, password and database of FOGHORN_DATABASE')
-  return made('storage_unavailable', waitAndSee)
+  return made('storage_unavailable', remedy)
 }

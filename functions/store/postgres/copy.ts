@@ -3,6 +3,7 @@ import { FoghornError } from '../../../shared/errors.ts'
 import type { Key } from '../rows.ts'
 import type { Database as SqliteDatabase } from '../sqlite.ts'
 import type { Database } from './connect.ts'
+import type { Query } from './rows.ts'
 import { schemaName } from './schema.ts'
 
 /** A row as it is stored: `keys` and `body` are JSON. */
@@ -16,65 +17,75 @@ interface StoredRow {
 
 /** Rows of one step. A row has at most 480,000 characters, and most have few. */
 const pageSize = 100
-/** What is true of one place only: who owns it, its format, and until when a relay listened there. */
-const ownPartitions = ['relay', 'listening']
+/** Who owns the place, and until when a relay listened there. */
+const ownRows = ['relay owner', 'listening ']
 
-/** Returns how many rows it copied. Throws FoghornError `data_in_use` if there is something already. */
-export async function copyToPostgres(from: SqliteDatabase, to: Database): Promise<number> {
-  await checkAlone(to)
-  if ((await to.query(`SELECT 1 FROM ${schemaName}.rows LIMIT 1`, [])).length > 0)
-    throw inUse('the database in PostgreSQL has rows already')
-  try {
-    return await copyAll(from, to)
-  } catch (error) {
-    // it was empty before
-    await to.query(`TRUNCATE ${schemaName}.rows, ${schemaName}.entries`, [])
-    throw error
-  }
+/**
+ * Nothing is copied, or all. Returns how many rows. Throws FoghornError `data_in_use` if a relay runs, or if there are
+ * rows already.
+ */
+export function copyToPostgres(from: SqliteDatabase, to: Database): Promise<number> {
+  return to.alone(async (query) => {
+    const before = `SELECT 1 FROM ${schemaName}.rows WHERE partition <> 'relay' LIMIT 1`
+    if ((await query(before, [])).length > 0) {
+      const remedy = `use another database, or remove what is there: DROP SCHEMA ${schemaName} CASCADE`
+      throw new FoghornError(
+        'data_in_use',
+        `the database in PostgreSQL has rows already; ${remedy}`,
+      )
+    }
+    await query(`TRUNCATE ${schemaName}.rows, ${schemaName}.entries`, [])
+    let copied = 0
+    for (const rows of pagesOfSqlite(from)) {
+      const own = rows.filter(isOfAnyPlace)
+      const entries = own.flatMap((row) =>
+        keysIn(row).map(({ index, key, summary = '' }) => {
+          return { name: index, key, partition: row.partition, row: row.row, summary }
+        }),
+      )
+      await insert(
+        query,
+        'rows',
+        'partition text, "row" text, version text, keys text, body text',
+        own,
+      )
+      const columns = 'name text, key text, partition text, "row" text, summary text'
+      await insert(query, 'entries', columns, entries)
+      copied += own.length
+    }
+    return copied
+  })
 }
 
-async function copyAll(from: SqliteDatabase, to: Database): Promise<number> {
-  let copied = 0
-  for (const rows of pagesOfSqlite(from)) {
-    const own = rows.filter(isOfAnyPlace)
-    const entries = own.flatMap((row) =>
-      keysIn(row).map(({ index, key, summary = '' }) => {
-        return { name: index, key, partition: row.partition, row: row.row, summary }
-      }),
-    )
-    await insert(to, 'rows', 'partition text, "row" text, version text, keys text, body text', own)
-    const columns = 'name text, key text, partition text, "row" text, summary text'
-    await insert(to, 'entries', columns, entries)
-    copied += own.length
-  }
-  return copied
-}
-
-async function insert(to: Database, table: string, columns: string, rows: object[]): Promise<void> {
+async function insert(query: Query, table: string, columns: string, rows: object[]): Promise<void> {
   if (rows.length === 0) return
   const text = `INSERT INTO ${schemaName}.${table} SELECT * FROM json_to_recordset($1::json) AS r(${columns})`
-  await to.query(text, [JSON.stringify(rows)])
+  await query(text, [JSON.stringify(rows)])
 }
 
-/** The file is new. Returns how many rows it copied. */
-export async function copyToSqlite(from: Database, to: SqliteDatabase): Promise<number> {
-  await checkAlone(from)
-  let copied = 0
-  let [partition, row] = ['', '']
-  for (;;) {
-    const found = (await from.query(
-      `SELECT partition, "row", version, keys, body FROM ${schemaName}.rows
-       WHERE (partition, "row") > ($1, $2) ORDER BY partition, "row" LIMIT ${pageSize}`,
-      [partition, row],
-    )) as unknown as StoredRow[]
-    const own = found.filter(isOfAnyPlace)
-    to.transaction(() => {
-      for (const one of own) insertIntoSqlite(to, one)
-    })
-    copied += own.length
-    if (found.length < pageSize) return copied
-    ;({ partition, row } = found.at(-1)!)
-  }
+/** The file is new. Returns how many rows it copied. Throws FoghornError `data_in_use` if a relay runs. */
+export function copyToSqlite(from: Database, to: SqliteDatabase): Promise<number> {
+  return from.alone(async (query) => {
+    let copied = 0
+    let [partition, row] = ['', '']
+    for (;;) {
+      const found = (await query(
+        `SELECT partition, "row", version, keys, body FROM ${schemaName}.rows
+         WHERE (partition, "row") > ($1, $2) ORDER BY partition, "row" LIMIT ${pageSize}`,
+        [partition, row],
+      )) as unknown as StoredRow[]
+      const own = found.filter(isOfAnyPlace)
+      to.transaction(() => {
+        for (const one of own) insertIntoSqlite(to, one)
+      })
+      copied += own.length
+      if (found.length < pageSize) break
+      ;({ partition, row } = found.at(-1)!)
+    }
+    if (copied === 0)
+      throw new FoghornError('data_unusable', 'no relay has stored anything in this database')
+    return copied
+  })
 }
 
 function insertIntoSqlite(to: SqliteDatabase, stored: StoredRow): void {
@@ -99,26 +110,19 @@ function* pagesOfSqlite(from: SqliteDatabase): Generator<StoredRow[]> {
   }
 }
 
-function isOfAnyPlace({ partition }: StoredRow): boolean {
-  return !ownPartitions.includes(partition)
+function isOfAnyPlace({ partition, row }: StoredRow): boolean {
+  return !ownRows.includes(`${partition} ${row}`)
 }
 
-function keysIn({ keys }: StoredRow): Key[] {
-  const all = keys === '' ? [] : (JSON.parse(keys) as Key[])
-  return [...new Map(all.map((one) => [`${one.index} ${one.key}`, one])).values()]
-}
-
-/** A relay that runs would write meanwhile. */
-async function checkAlone(database: Database): Promise<void> {
-  const [found] = await database.query(
-    `SELECT count(*)::int AS others FROM pg_stat_activity
-     WHERE application_name = 'foghorn' AND datname = current_database() AND query ILIKE 'LISTEN%'`,
-    [],
-  )
-  if (Number(found?.others) > 0)
-    throw inUse('a relay uses the database in PostgreSQL; stop it first')
-}
-
-function inUse(why: string): FoghornError {
-  return new FoghornError('data_in_use', why)
+/** Throws FoghornError `data_damaged`, which names the row. */
+function keysIn({ partition, row, keys }: StoredRow): Key[] {
+  try {
+    const all = keys === '' ? [] : (JSON.parse(keys) as Key[])
+    return [...new Map(all.map((one) => [`${one.index} ${one.key}`, one])).values()]
+  } catch {
+    throw new FoghornError(
+      'data_damaged',
+      `row "${row}" of "${partition}" is damaged, so nothing was copied`,
+    )
+  }
 }

@@ -15,14 +15,23 @@ import {
 import { having } from '../shapes.ts'
 import { sql } from './schema.ts'
 
-/** Runs a statement. Throws FoghornError `storage_unavailable` if the database does not answer. */
-export type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>
+/**
+ * Runs a statement. `values` are asked for once there is a connection. Throws FoghornError `storage_unavailable` if the
+ * database does not answer.
+ */
+export type Query = (
+  text: string,
+  values: unknown[] | (() => unknown[]),
+) => Promise<Record<string, unknown>[]>
 
 /**
- * What was committed this long ago is visible to all. A statement takes less (`statementMs` in connect.ts), and the
- * clocks of the relays differ by less than the rest.
+ * What was committed this long ago is visible to all: a change is numbered when it is sent, and a statement takes less
+ * (`statementMs` in connect.ts). The clocks of the relays differ by less than the rest. Only a commit that waits for a
+ * standby takes longer.
  */
 const usualLagMs = 5_000
+/** Positions of what is sent are no older. */
+const oldMs = 50
 /** Transactions under way at once. */
 const maxWrites = 2
 /** Callers in one transaction. PostgreSQL keeps 64 of their parts at hand. */
@@ -37,9 +46,15 @@ const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': '
 interface Unit {
   partition: string
   changes: Change[]
-  later: () => Change[] | undefined
+  later: (oldMs: number) => Change[] | undefined
   resolve: (outcome: Row[] | 'conflict') => void
   reject: (error: unknown) => void
+}
+
+/** What is sent, and the rows as they are then. */
+interface Plan {
+  sent: object
+  rows: Row[]
 }
 
 interface Options {
@@ -127,10 +142,8 @@ export class PostgresRows implements Rows {
   async #write(units: Unit[]): Promise<void> {
     // in one order everywhere, so that relays rarely wait for each other
     units.sort((one, other) => (one.partition < other.partition ? -1 : 1))
-    const plans = units.map((unit) => this.#planOf(unit))
     try {
-      const text = JSON.stringify(plans.map(({ sent }) => sent))
-      const [found] = await this.#change(text)
+      const { found, plans } = await this.#change(units)
       const outcomes = found!.outcomes as boolean[]
       for (const [i, { resolve }] of units.entries())
         resolve(outcomes[i] ? plans[i]!.rows : 'conflict')
@@ -139,10 +152,16 @@ export class PostgresRows implements Rows {
     }
   }
 
-  async #change(text: string) {
+  async #change(units: Unit[]) {
     for (let tries = 1; ; tries++) {
+      let plans: Plan[] = []
+      const values = () => {
+        plans = units.map((unit) => this.#planOf(unit))
+        return [JSON.stringify(plans.map(({ sent }) => sent))]
+      }
       try {
-        return await this.#query(sql.change, [text])
+        const [found] = await this.#query(sql.change, values)
+        return { found, plans }
       } catch (error) {
         if (!isDeadlock(error) || tries === maxTries) throw error
       }
@@ -150,8 +169,8 @@ export class PostgresRows implements Rows {
   }
 
   /** What is sent, and the rows as they are then. */
-  #planOf({ partition, changes, later }: Unit) {
-    const all = (later() ?? changes).map((change) => this.#writeOf(partition, change))
+  #planOf({ partition, changes, later }: Unit): Plan {
+    const all = (later(oldMs) ?? changes).map((change) => this.#writeOf(partition, change))
     return {
       sent: { partition, changes: all.map(({ sent }) => sent) },
       rows: all.map(({ row }) => row),

@@ -12,7 +12,6 @@ const conflict = 'FH001'
 
 /** What must be there. An owner may make it, if the relay's user has no right to. */
 export const schema = `
-CREATE SCHEMA IF NOT EXISTS ${schemaName};
 CREATE TABLE IF NOT EXISTS ${schemaName}.rows (
   partition text COLLATE "C" NOT NULL, "row" text COLLATE "C" NOT NULL, version text NOT NULL,
   keys text NOT NULL, body text NOT NULL, PRIMARY KEY (partition, "row")
