@@ -1,4 +1,4 @@
-// Whether an event is over, and how it ended: laws 4 to 6 (docs/how-it-works.md). Three things prove an
+// Whether an event is over, and how it ended: laws 4 to 6 (docs/laws.md). Three things prove an
 // end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a document.
 // `sight.ts` says who speaks for an event, `drill.ts` ends drills.
 import { isAdvice } from '../../../shared/document.ts'
