@@ -42,6 +42,20 @@ test('Azure moves the event to another VM: it is back a minute later, and its st
   expect(moments().at(-1)).toBe('started')
 })
 
+test('Azure moves the event to a VM without a beacon: it is back a minute later, as two others show it', async () => {
+  const neighbors = ['web_1', 'web_2'].map((name) => new FakeBeacon(world, name))
+  for (const one of [beacon, ...neighbors]) await one.sees([later])
+  await world.drain()
+  const moved = { ...later, resources: ['ice_9'] }
+  await go(2 * minute, async () => {
+    await beacon.sees([])
+    for (const one of neighbors) await one.sees([moved])
+  })
+  expect((await outcome()).phase).toBe('scheduled')
+  expect((await stored()).facts.resources).toEqual(['ice_9'])
+  expect(moments()).toEqual(['scheduled', 'cancelled', 'scheduled'])
+})
+
 test('a VM that Azure took, and another one that shows the event: it is back once', async () => {
   const taken = event({ eventType: 'Preempt', notBeforeAt: world.clock.now + minute })
   await beacon.sees([taken])

@@ -1,5 +1,6 @@
 // Whether an event that ended is back: law 7. After an end by silence, the first document of a VM that
 // saw the event decides.
+import { hits } from '../../../shared/document.ts'
 import { keptFields } from '../../features/rules.ts'
 import { isDoubtful, isTooEarly } from './doubt.ts'
 import {
@@ -55,7 +56,31 @@ export function isBack(
   if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
-  return speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
+  const isAgain = speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
+  return isAgain || isMovedAway(record, reporter, shown, listening)
+}
+
+/** All its VMs lack it, and onlookers, two at least and most of all, go on showing it for other VMs, which may have no beacon. */
+function isMovedAway(
+  record: EndedRecord,
+  reporter: Reporter,
+  shown: ShownEvent,
+  listening: Listening,
+): boolean {
+  const { facts, ended, sights } = record
+  const affected = sights.filter((one) => isOfNamed(one, facts))
+  const others = sights.filter(
+    (one) =>
+      one.beacon !== reporter.beacon && one.missing === undefined && isSeeing(one, listening),
+  )
+  return (
+    affected.length > 0 &&
+    affected.every(({ vm, missing }) => missing !== undefined && !hits(shown, vm)) &&
+    shown.resources.length > 0 &&
+    others.length > 0 &&
+    reporter.polledAt >= ended.at + lagMs &&
+    mostShow(record, reporter, listening)
+  )
 }
 
 /** With Azure's list, more show the event now than lacked it last. Who lacks an ended event is not noted again. */
