@@ -356,6 +356,21 @@ test('on A4, pages are tables in dark ink, with their time and without buttons',
   expect(await page.evaluate(at)).toContain('As of ')
 })
 
+test('a folded group is printed whole', { timeout: patience }, async () => {
+  const world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
+  for (let i = 0; i < 6; i++) {
+    const own = event({ eventId: `edge-${i}`, resources: [`edge_${i}`] })
+    await new FakeBeacon(world, `edge_${i}`, { vm: { scaleSet: 'edge' } }).sees([own])
+  }
+  const url = await open(world)
+  const page = await browser.newPage()
+  await signIn(page, url)
+  const rows = page.locator('.fold .row h3')
+  expect(await rows.first().isVisible()).toBe(false)
+  await page.emulateMedia({ media: 'print' })
+  for (const row of await rows.all()) expect(await row.isVisible()).toBe(true)
+})
+
 test('without a script: sign in, decide, sign out', { timeout: patience }, async () => {
   const world = await createWorld({ config: { publicUrl: 'http://127.0.0.1:7071' } })
   const names = Array.from({ length: 40 }, (_, i) => `a-vm-with-a-long-name-${i}`)

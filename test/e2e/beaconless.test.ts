@@ -38,8 +38,9 @@ test.each(
   await stage.startRelay()
   await sendTo(stage.relayUrl, await stage.makeToken(['report']))
   await stage.startBeacons(beacons)
+  // Slack takes a message a second, so one that waits for long is overtaken by the next step
   const eventId = simulator.createEvent({
-    ...{ EventType: 'Reboot', Resources: ['web_1'], noticeSeconds: 60, impactSeconds: 3 },
+    ...{ EventType: 'Reboot', Resources: ['web_1'], noticeSeconds: 60, impactSeconds: 10 },
   })
   const answer = await decideByForm(fetch, await stage.approveLink(eventId))
   expect(answer.status).toBe(200)

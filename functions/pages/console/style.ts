@@ -216,5 +216,6 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .scroll { overflow: visible; border: 0 }
   .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: anywhere; white-space: normal }
   tbody th { min-width: 0 } td .t, td .badge { white-space: normal }
-  .legend i { print-color-adjust: exact } }
+  .legend i { print-color-adjust: exact }
+  .fold::details-content { content-visibility: visible; display: block } .fold .all { display: none } }
 `
