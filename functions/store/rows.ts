@@ -1,6 +1,7 @@
 // What the relay stores: rows of text in partitions, each found under the keys that it names. Four
 // adapters keep it: SQLite, a Durable Object, Azure Tables and PostgreSQL. Everything above is written once.
 import { FoghornError } from '../../shared/errors.ts'
+import { having } from './shapes.ts'
 
 /** Where else a row is found. No key of an index is the beginning of another one. */
 export interface Key {
@@ -129,6 +130,20 @@ export function summaryIn<Summary>(
 /** The database has a part that cannot be read, or that is not what was written. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof FoghornError && error.code === 'data_damaged'
+}
+
+/** What rows are found by. */
+export const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
+
+/** An entry as SQL gives it. */
+export function toFound(index: string, entry: Record<string, unknown>): Found {
+  return {
+    index,
+    key: String(entry.key),
+    summary: String(entry.summary),
+    partition: String(entry.partition),
+    row: String(entry.row),
+  }
 }
 
 export function isNamed({ index, key }: Found, row: Row | undefined): row is Row {

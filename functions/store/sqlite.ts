@@ -2,6 +2,7 @@
 // together share one transaction, which checks the condition of each: a conflict spares the others.
 import type { FoghornError } from '../../shared/errors.ts'
 import {
+  areKeys,
   buildRow,
   type Change,
   checkSizes,
@@ -10,8 +11,8 @@ import {
   Positions,
   type Row,
   type Rows,
+  toFound,
 } from './rows.ts'
-import { having } from './shapes.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 export const formatVersion = 7
@@ -28,9 +29,6 @@ CREATE TABLE IF NOT EXISTS entries (
 
 /** SQLite sees a page that it cannot read, and not one that says something else. */
 const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
-/** What rows are found by. */
-const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
-
 const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row = ?`,
@@ -127,13 +125,7 @@ export class SqlRows implements Rows {
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
-    return this.#db.all(sql.find, index, from, to, limit).map((entry) => ({
-      index,
-      key: String(entry.key),
-      summary: String(entry.summary),
-      partition: String(entry.partition),
-      row: String(entry.row),
-    }))
+    return this.#db.all(sql.find, index, from, to, limit).map((entry) => toFound(index, entry))
   }
 
   /** A transaction writes rows and entries, so every entry is named. */

@@ -11,14 +11,14 @@ import { openPaceMs } from './pace.ts'
 import { endedAt } from './published.ts'
 import { lastAccepted } from './scope.ts'
 import {
+  countDistinct,
   eventGrid,
   isAffected,
-  isAzure,
   isOfNamed,
-  isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
+  listShowing,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -109,12 +109,10 @@ function knows(
 
 /** More VMs show that the event waits than that it has started, and two at least. */
 function mostWait({ sights }: EventRecord, listening: Listening): boolean {
-  const seeing = sights.filter(
-    (one) => !isAzure(one) && one.missing === undefined && isSeeing(one, listening),
-  )
-  const waiting = seeing.filter(({ shows }) => shows.status === 'Scheduled')
-  const count = (some: Sight[]) => new Set(some.map(({ vm }) => vm.toLowerCase())).size
-  return count(waiting) > Math.max(1, count(seeing.filter((one) => !waiting.includes(one))))
+  const showing = listShowing(sights, listening)
+  const waiting = showing.filter(({ shows }) => shows.status === 'Scheduled')
+  const others = showing.filter((one) => !waiting.includes(one))
+  return countDistinct(waiting) > Math.max(1, countDistinct(others))
 }
 
 function isDue({ facts }: EventRecord, now: number): boolean {

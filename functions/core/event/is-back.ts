@@ -24,6 +24,7 @@ import {
   isSpeaker,
   type Listening,
   lagMs,
+  listShowing,
   type Reporter,
   type Sight,
   saidBy,
@@ -60,7 +61,7 @@ export function isBack(
   return isAgain || isMovedAway(record, reporter, shown, listening)
 }
 
-/** All its VMs lack it, and onlookers, two at least and most of all, go on showing it for other VMs, which may have no beacon. */
+/** All its VMs lack it. Two onlookers at least, and most of all, go on showing it for VMs that may have no beacon. */
 function isMovedAway(
   record: EndedRecord,
   reporter: Reporter,
@@ -69,10 +70,7 @@ function isMovedAway(
 ): boolean {
   const { facts, ended, sights } = record
   const affected = sights.filter((one) => isOfNamed(one, facts))
-  const others = sights.filter(
-    (one) =>
-      one.beacon !== reporter.beacon && one.missing === undefined && isSeeing(one, listening),
-  )
+  const others = listShowing(sights, listening).filter(({ beacon }) => beacon !== reporter.beacon)
   return (
     affected.length > 0 &&
     affected.every(({ vm, missing }) => missing !== undefined && !hits(shown, vm)) &&

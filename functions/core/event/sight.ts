@@ -169,6 +169,17 @@ export function isSeeing(sight: Sight, listening: Listening): boolean {
   return isHeard(sight, listening) && listening.now <= polledAt + chooseSilentMs(sight)
 }
 
+/** The sights of VMs that show the event now. What Azure says outside the VMs is none. */
+export function listShowing(sights: Sight[], listening: Listening): Sight[] {
+  return sights.filter(
+    (one) => !isAzure(one) && one.missing === undefined && isSeeing(one, listening),
+  )
+}
+
+export function countDistinct(sights: Sight[]): number {
+  return new Set(sights.map(({ vm }) => vm.toLowerCase())).size
+}
+
 /** One VM: beacons of one name are one VM, and showing beats lacking. */
 interface SeeingVm {
   sights: Sight[]

@@ -1,4 +1,5 @@
-// The relay on plain Node, started by `npm start`: one process with an embedded SQLite, or one of several on PostgreSQL.
+// The relay on plain Node, started by `npm start`: one process with an embedded SQLite, or one of several on
+// PostgreSQL.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
@@ -40,7 +41,10 @@ const readPlacesAfar = 4
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * 60_000
 const noteEveryMs = 30_000
-/** Tokens of Entra for Azure Database for PostgreSQL: learn.microsoft.com/azure/postgresql/flexible-server/how-to-configure-sign-in-azure-ad-authentication */
+/**
+ * Tokens of Entra for Azure Database for PostgreSQL:
+ * https://learn.microsoft.com/azure/postgresql/flexible-server/how-to-configure-sign-in-azure-ad-authentication
+ */
 const databaseScope = 'https://ossrdbms-aad.database.windows.net'
 
 type Write = (line: string) => void

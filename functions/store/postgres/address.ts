@@ -50,7 +50,7 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
 
 const encrypted = ['require', 'verify-ca', 'verify-full']
 
-/** Whoever may be on the way could otherwise read, and pretend to be the server: so `require` also checks it. */
+/** Also with `require`, Foghorn checks the certificate: without that, others on the way could act as the server. */
 function readMode(mode: string | null, host: string): boolean {
   if (mode === null) return !isOnThisMachine(host)
   if (mode === 'disable') return false

@@ -18,7 +18,7 @@ const askMs = 5_000
 /** A database that hangs does not keep a relay from stopping. */
 const closeMs = 2_000
 const reconnectMs = 1_000
-/** PostgreSQL 14 is supported until November 2026. */
+/** PostgreSQL 14: its makers supported it until November 2026. */
 const leastVersion = 140_000
 /** Any number: who makes the schema at the same time waits. */
 const setUpLock = 7_146_010_001
@@ -44,10 +44,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-/**
- * Makes what is missing. Throws FoghornError `storage_unavailable`, `storage_forbidden`, `data_version` or
- * `data_unusable`.
- */
+/** Makes what is missing. Throws FoghornError `storage_unavailable`, `storage_forbidden` or `data_version`. */
 export async function openDatabase(options: Options): Promise<Database> {
   const { address, onLost } = options
   const config = configFor(options)
@@ -159,7 +156,7 @@ async function setUp(query: Query, where: string): Promise<void> {
   if (await isMade()) return
   const hasSchema = 'SELECT to_regnamespace($1) IS NOT NULL AS found'
   const [own] = await query(hasSchema, [schemaName])
-  // who may not make a schema may use one
+  // if an owner made the schema, the relay's user needs no right to make one
   const first = own?.found === true ? '' : `CREATE SCHEMA IF NOT EXISTS ${schemaName};`
   // two relays may start at once
   await query(`BEGIN; SELECT pg_advisory_xact_lock(${setUpLock}); ${first} ${schema} COMMIT`, [])

@@ -3,6 +3,7 @@
 // others are being written share the next transaction.
 import { FoghornError } from '../../../shared/errors.ts'
 import {
+  areKeys,
   buildRow,
   type Change,
   checkSizes,
@@ -11,8 +12,8 @@ import {
   Positions,
   type Row,
   type Rows,
+  toFound,
 } from '../rows.ts'
-import { having } from '../shapes.ts'
 import { sql } from './schema.ts'
 
 /**
@@ -40,8 +41,6 @@ const maxUnits = 32
 const maxLength = 2_000_000
 /** Two relays that wait for each other's rows: one of them tries again. */
 const maxTries = 5
-
-const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
 
 interface Unit {
   partition: string
@@ -101,13 +100,7 @@ export class PostgresRows implements Rows {
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
     const found = await this.#query(sql.find, [index, from, to, limit])
-    return found.map((entry) => ({
-      index,
-      key: String(entry.key),
-      summary: String(entry.summary),
-      partition: String(entry.partition),
-      row: String(entry.row),
-    }))
+    return found.map((entry) => toFound(index, entry))
   }
 
   /** A transaction writes rows and entries, so every entry is named. */
