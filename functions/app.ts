@@ -77,8 +77,7 @@ function admissionTo(caller: Caller, { relay, keyGuard }: Shared): MiddlewareHan
   switch (caller) {
     case 'anyone':
     case 'beacon':
-    case 'slack':
-    case 'teams':
+    case 'service':
     case 'link':
       return pass
     case 'calendar':

@@ -3,70 +3,19 @@
 import type { Channel, Config } from '../config/config.ts'
 import { isWiderThanPrivate, isWithin, readAddress } from '../core/rules/address.ts'
 import { writtenKind } from '../core/rules/config.ts'
-
-type Kind = Channel['kind']
-
-interface Service {
-  name: string
-  host: RegExp
-  /** Kinds of channels that can be at this host. */
-  kinds: Kind[]
-  remedy: string
-}
-
-const services: Service[] = [
-  {
-    name: 'Slack',
-    host: /(^|\.)slack(-gov)?\.com$/,
-    kinds: ['slack', 'slack_bot'],
-    remedy: '"kind": "slack"',
-  },
-  {
-    name: 'Teams',
-    host: /(^|\.)(webhook\.office\.com|logic\.azure\.com|environment\.api\.powerplatform\.com)$/,
-    // a logic app can accept any body
-    kinds: ['teams', 'webhook'],
-    remedy: '"kind": "teams"',
-  },
-  {
-    name: 'PagerDuty',
-    host: /(^|\.)pagerduty\.com$/,
-    // a transformer of PagerDuty can accept any body
-    kinds: ['pagerduty', 'webhook'],
-    remedy: '"kind": "pagerduty"',
-  },
-  {
-    name: 'Discord',
-    host: /(^|\.)discord(app)?\.com$/,
-    kinds: ['http'],
-    remedy: '"kind": "http" with "preset": "discord"',
-  },
-]
-
-/** Office 365 connectors, which Microsoft has retired. */
-const connector = /(^|\.)webhook\.office\.com$|^outlook\.office(365)?\.com$/
+import { sites } from '../notify/registry.ts'
 
 export function onAddress(at: string, channel: Channel): string[] {
-  const { hostname, pathname, searchParams } = new URL(readAddress(channel))
+  const url = new URL(readAddress(channel))
   const key = 'endpoint' in channel ? 'endpoint' : 'url'
-  if (connector.test(hostname)) {
-    const remedy = 'create a workflow "when a webhook request is received", and write its address'
-    return [`${at}.${key}: Microsoft has retired Office 365 connectors; ${remedy}`]
-  }
+  const site = sites.find(({ host }) => host.test(url.hostname))
+  if (site === undefined) return []
+  const mistake = site.mistake?.(channel.kind, url)
+  if (mistake !== undefined) return [`${at}.${key}: ${mistake}`]
   const isOwn = channel.kind.startsWith('http') && !('preset' in channel)
-  if (isOwn) return []
-  const service = services.find(({ host }) => host.test(hostname))
-  if (channel.kind === 'teams' && service?.name === 'Teams' && !searchParams.has('sig')) {
-    const what = 'the workflow rejects requests, because its address has no "sig"'
-    return [`${at}.${key}: ${what}; copy the whole address again`]
-  }
-  if (service === undefined || service.kinds.includes(channel.kind)) return []
-  // a workflow trigger of Slack can accept any body
-  const isTrigger = service.name === 'Slack' && !pathname.startsWith('/services/')
-  if (channel.kind === 'webhook' && isTrigger) return []
-  const shown = writtenKind(channel)
-  const what = `${service.name} rejects messages of kind "${shown}" at this address`
-  return [`${at}.${key}: ${what}; write ${service.remedy}, or another address`]
+  if (isOwn || site.takes(channel.kind, url)) return []
+  const what = `${site.name} rejects messages of kind "${writtenKind(channel)}" at this address`
+  return [`${at}.${key}: ${what}; write ${site.remedy}, or another address`]
 }
 
 /** Services that refuse a message whose button leads to a host without a dot, by their presets. */

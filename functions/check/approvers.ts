@@ -4,6 +4,7 @@ import { eventTypes } from '../../shared/document.ts'
 import type { Config } from '../config/config.ts'
 import { listDeciders } from '../core/rules/permission.ts'
 import type { Route } from '../core/rules/routes.ts'
+import { buttonServices } from '../notify/registry.ts'
 import { sources } from './conditions.ts'
 import { mayMatch } from './cover.ts'
 import { list } from './policy.ts'
@@ -21,13 +22,15 @@ export function adviseOnApprovers(config: Config): string[] {
   return [...each, ...fleets.flatMap((fleet) => onSilence(fleet, routes))]
 }
 
-/** Slack users can decide only by a button in a message. */
+/** Users of a service, who have no other sign-in, can decide only by a button in a message. */
 function onPeopleWithoutButtons({ approvers = [] }: Route, i: number, routes: Route[]): string[] {
-  const hasSlack = approvers.some((one) => one.startsWith('slack:'))
-  if (!hasSlack || routes.some(({ approveIn }) => approveIn === 'slack')) return []
-  const remedy = 'write "approveIn": "slack" in a route with a Slack channel, or list Entra users'
-  const what = 'its Slack users cannot decide, because no message has buttons'
-  return [`routes[${i}].approvers: ${what}; ${remedy}`]
+  return buttonServices.flatMap(({ how, service, person, approveIn }) => {
+    const isNamed = person !== undefined && approvers.some((one) => one.startsWith(`${how}:`))
+    if (!isNamed || routes.some((route) => route.approveIn === approveIn)) return []
+    const remedy = `write "approveIn": "${approveIn}" in a route with a ${service} channel, or list Entra users`
+    const what = `its ${service} users cannot decide, because no message has buttons`
+    return [`routes[${i}].approvers: ${what}; ${remedy}`]
+  })
 }
 
 /** No list of approvers applies to this route, so anyone who sees the message can decide. */

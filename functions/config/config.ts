@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { describeIssues, describePath, FoghornError } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import type * as Rules from '../core/rules/config.ts'
+import { appSecrets, apps } from '../notify/registry.ts'
 import { describeRemedy } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
@@ -56,16 +57,14 @@ export function readConfigWith(
 export function listSecrets(config: Config): string[] {
   const channels = Object.values(config.channels).flatMap(channelSecrets)
   const keys = Object.values(config.fleets).flatMap((fleet) => fleet.key ?? [])
-  const { azure, slackApp } = config
-  return [
-    ...keys,
-    ...channels,
-    ...(slackApp?.signingSecret ?? []),
-    azure?.clientSecret ?? '',
-  ].filter((one) => one !== '')
+  const { azure } = config
+  return [...keys, ...channels, ...appSecrets(config), azure?.clientSecret ?? ''].filter(
+    (one) => one !== '',
+  )
 }
 
-/** Below `fleets`, `channels` and `ship` errors show only these values, if they look like names. */
+const hiddenParts = ['fleets', 'channels', 'ship', 'azure', ...Object.keys(apps)]
+/** Below `hiddenParts`, errors show only these values, if they look like names. */
 const shownKeys = ['kind', 'fallback']
 /** Errors show addresses in these keys only. An address elsewhere may be a channel's secret. */
 const addressKeys = ['publicUrl', '$schema']
@@ -77,7 +76,7 @@ function describe(error: z.ZodError, filled: Filled): string[] {
   const isHidden = (path: PropertyKey[], value: unknown) => {
     if (filled.paths.has(describePath(path, filled.value))) return true
     const [first = '', last] = [path[0], path.at(-1)].map(String)
-    if (['fleets', 'channels', 'ship', 'slackApp', 'azure'].includes(first)) {
+    if (hiddenParts.includes(first)) {
       return !shownKeys.includes(last!) || !isPresentable(String(value))
     }
     return String(value).includes('://') && !addressKeys.includes(first)

@@ -4,8 +4,8 @@
 import { describePath } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import { whyRefused } from '../core/rules/address.ts'
-import { type ApproveIn, withFallbacks } from '../core/rules/routes.ts'
-import { kindNames } from '../notify/registry.ts'
+import { withFallbacks } from '../core/rules/routes.ts'
+import { type ButtonService, buttonServices, kindNames } from '../notify/registry.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import type { Filled } from './environment.ts'
@@ -162,45 +162,50 @@ function secretInTemplate(name: string, { paths, value }: Filled): string[] {
 
 /** Settings that need another one to have any effect. */
 function peopleThatCannotDecide(parts: Parts): string[] {
-  const { routes, hasSlackApp, hasSignIn } = parts
-  const inTeams = routes.some(({ approveIn }) => approveIn === 'teams')
-  return routes.flatMap(({ approvers, approveIn }, i) => {
-    const mistakes = approveIn === undefined ? [] : readButtons(parts, routes[i]!, approveIn)
-    const said = mistakes.map((one) => `routes[${i}].approveIn: ${one}`)
-    if (!hasSignIn && !inTeams && approvers.some((one) => one.startsWith('entra:'))) {
-      said.push(
-        `routes[${i}].approvers: Entra users need "signIn" with their tenantId, or a route with "approveIn": "teams"`,
-      )
-    }
-    if (!hasSlackApp && approvers.some((one) => one.startsWith('slack:'))) {
-      said.push(`routes[${i}].approvers: Slack users need "slackApp" with signingSecret and team`)
-    }
-    return said
+  return parts.routes.flatMap((route, i) => {
+    const service = buttonServices.find(({ approveIn }) => approveIn === route.approveIn)
+    const mistakes = service === undefined ? [] : readButtons(parts, route, service)
+    return [
+      ...mistakes.map((one) => `routes[${i}].approveIn: ${one}`),
+      ...listNeeds(parts, route).map((one) => `routes[${i}].approvers: ${one}`),
+    ]
   })
+}
+
+/** What the approvers of a route need to decide. */
+function listNeeds(parts: Parts, { approvers }: KnownRoute): string[] {
+  const has = (how: string) => approvers.some((one) => one.startsWith(`${how}:`))
+  const services = buttonServices.filter(({ person }) => person === undefined)
+  const named = services.map(({ approveIn }) => approveIn)
+  const inMessages = parts.routes.some(({ approveIn }) => approveIn && named.includes(approveIn))
+  const signIn = `Entra users need "signIn" with their tenantId, or a route with "approveIn": ${quoted(named)}`
+  return [
+    ...(!parts.hasSignIn && !inMessages && has('entra') ? [signIn] : []),
+    ...buttonServices.flatMap(({ how, app, service }) =>
+      app === undefined || parts.apps.includes(app.key) || !has(how)
+        ? []
+        : [`${service} users need "${app.key}" with ${app.keys}`],
+    ),
+  ]
 }
 
 /** What messages with buttons need. */
 function readButtons(
-  { channels, hasSlackApp }: Parts,
+  { channels, apps }: Parts,
   { channels: names }: KnownRoute,
-  approveIn: ApproveIn,
+  { approveIn, app, needs, mayBeIn }: ButtonService,
 ): string[] {
-  const needs = {
-    slack: 'a Slack channel in this route',
-    teams: 'a Teams channel with "channelId" in this route: only a bot has buttons',
-  }
   const mayBe = (name: string) => {
-    const { kind, channelId }: KnownChannel = Object.hasOwn(channels, name)
-      ? channels[name]!
-      : { kind: 'none' }
-    const isUnknown = kind !== 'none' && !kindNames.some((known) => known === kind)
-    return isUnknown || (kind === approveIn && (approveIn === 'slack' || channelId !== undefined))
+    const known: KnownChannel = Object.hasOwn(channels, name) ? channels[name]! : { kind: 'none' }
+    const { kind } = known
+    const isUnknown = kind !== 'none' && !kindNames.some((name) => name === kind)
+    return isUnknown || (kind === approveIn && mayBeIn(known))
   }
-  const lacksApp = approveIn === 'slack' && !hasSlackApp
+  const lacksApp = app !== undefined && !apps.includes(app.key)
   const lacksChannel = names !== undefined && !names.some(mayBe)
   return [
-    ...(lacksApp ? ['"slack" needs "slackApp" with signingSecret and team'] : []),
-    ...(lacksChannel ? [`"${approveIn}" needs ${needs[approveIn]}`] : []),
+    ...(lacksApp ? [`"${approveIn}" needs "${app.key}" with ${app.keys}`] : []),
+    ...(lacksChannel ? [`"${approveIn}" needs ${needs}`] : []),
   ]
 }
 
@@ -210,7 +215,7 @@ function peopleThatCannotSee({ viewers, hasSignIn }: Parts): string[] {
   return named.map(({ at }) => `${at}: people need "signIn" with their tenantId to see the console`)
 }
 
-/** Entra users of another tenant cannot sign in. Slack users may share a channel across teams. */
+/** Entra users of another tenant cannot sign in. Users of a service may share a channel across teams. */
 function peopleFromElsewhere({ routes, viewers, tenantId, channels }: Parts): string[] {
   const lists = [
     ...routes.map(({ approvers }, i) => ({ at: `routes[${i}].approvers`, names: approvers })),

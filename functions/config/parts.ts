@@ -1,7 +1,7 @@
 // The readable parts of a configuration, for the checks of names: other parts may have errors.
 import type { z } from 'zod'
 import { describePath } from '../../shared/errors.ts'
-import { type ApproveIn, servicesWithButtons } from '../core/rules/routes.ts'
+import { apps, buttonServices } from '../notify/registry.ts'
 import { subscriptionIds } from './azure.ts'
 import { configSchema } from './schema.ts'
 
@@ -20,7 +20,7 @@ export interface KnownRoute {
   channels?: string[] | undefined
   approvers: string[]
   /** The service whose messages decide. */
-  approveIn?: ApproveIn | undefined
+  approveIn?: string | undefined
 }
 
 /** The readable parts of a configuration. Other parts may have errors. */
@@ -40,8 +40,9 @@ export interface Parts {
   viewers: { at: string; names: string[] }[]
   /** Absent if they are invalid. Then no address is checked. */
   allowNetworks?: string[] | undefined
-  hasSlackApp: boolean
-  /** `azure` names the app that a bot in Teams is. */
+  /** The keys of apps whose buttons decide. */
+  apps: string[]
+  /** `azure` names the app that a bot is. */
   hasBotApp: boolean
   hasSignIn: boolean
   tenantId?: string | undefined
@@ -49,7 +50,7 @@ export interface Parts {
 
 export function listParts(value: unknown): Parts {
   const top = readEntries(value)
-  const { channels, fleets, policy, routes, allowNetworks, slackApp, signIn } = top
+  const { channels, fleets, policy, routes, allowNetworks, signIn } = top
   const { shape } = configSchema
   const readLists = (key: 'owners' | 'viewers') => [
     { at: key, names: parsed(shape[key], top[key]) ?? [] },
@@ -72,7 +73,7 @@ export function listParts(value: unknown): Parts {
     routes: readList(routes).map(readRoute),
     viewers: readLists('viewers'),
     allowNetworks: parsed(shape.allowNetworks, allowNetworks),
-    hasSlackApp: slackApp !== undefined,
+    apps: Object.keys(apps).filter((key) => top[key] !== undefined),
     hasBotApp: readEntries(top.azure).clientId !== undefined,
     hasSignIn: signIn !== undefined,
     tenantId: parsed(shape.signIn, signIn)?.tenantId,
@@ -92,7 +93,7 @@ function readRoute(value: unknown): KnownRoute {
     fleets: fleetsIn(route.match),
     channels: parsed(shape.channels, route.channels),
     approvers: parsed(shape.approvers, route.approvers) ?? [],
-    approveIn: servicesWithButtons.find((one) => one === route.approveIn),
+    approveIn: buttonServices.find((one) => one.approveIn === route.approveIn)?.approveIn,
   }
 }
 

@@ -6,8 +6,14 @@ import { isSecretAddress, looksSecret } from '../../shared/presentable.ts'
 import { decisions } from '../core/event/event.ts'
 import { moments } from '../core/event/moment.ts'
 import { hasBlockedPort, portRefusal } from '../core/rules/address.ts'
-import { servicesWithButtons } from '../core/rules/routes.ts'
-import { type Channel, channelSchema, channelSecrets, shipSchema } from '../notify/registry.ts'
+import {
+  apps,
+  buttonServices,
+  type Channel,
+  channelSchema,
+  channelSecrets,
+  shipSchema,
+} from '../notify/registry.ts'
 import {
   atLeastOne,
   guid,
@@ -26,9 +32,9 @@ import {
 import { azureSchema, subscriptionIds } from './azure.ts'
 import {
   approver,
+  approverForms,
   approversRule,
   signInSchema,
-  slackAppSchema,
   viewer,
   viewersRule,
 } from './people.ts'
@@ -212,6 +218,9 @@ const ruleSchema = object({
   }
 })
 
+/** Services whose messages may have buttons that decide. */
+const inMessages = buttonServices.map(({ approveIn }) => approveIn)
+
 const routeSchema = object({
   match: matchSchema,
   runbook: webUrl.optional().describe('As that of a rule, for the channels of this route.'),
@@ -232,13 +241,11 @@ const routeSchema = object({
     .min(1, approversRule)
     .max(maxListed, approversRule)
     .optional()
-    .describe(
-      'People who may decide: `slack:team/user`, `entra:tenant/object id`. If left out: anyone with the link.',
-    ),
-  approveIn: listChoices(['page', ...servicesWithButtons])
+    .describe(`People who may decide: ${approverForms}. If left out: anyone with the link.`),
+  approveIn: listChoices(['page', ...inMessages])
     .optional()
     .describe(
-      'slack, teams: messages there have buttons that decide. page (the default): messages have a link.',
+      `${inMessages.join(', ')}: messages there have buttons that decide. page (the default): messages have a link.`,
     ),
   continue: z
     .boolean()
@@ -307,9 +314,7 @@ export const configSchema = object({
     })
     .optional()
     .describe('By name: services of Azure that get every step of every event, at most 5.'),
-  slackApp: slackAppSchema
-    .optional()
-    .describe('The Slack app whose buttons decide, for routes with "approveIn": "slack".'),
+  ...apps,
   azure: azureSchema
     .optional()
     .describe(

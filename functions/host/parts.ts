@@ -7,9 +7,8 @@ import { createAzureDoors } from '../azure/doors.ts'
 import { createTokens } from '../azure/tokens.ts'
 import { azureSchema } from '../config/azure.ts'
 import { createEntra } from '../identity/entra.ts'
+import { createPresses } from '../notify/all-presses.ts'
 import { notifiers } from '../notify/registry.ts'
-import { createSlackPresses } from '../notify/slack/presses.ts'
-import { teamsPresses } from '../notify/teams/presses.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
 import { createFrequentLog } from '../use-cases/frequent-log.ts'
 import type { Relay } from '../use-cases/relay.ts'
@@ -35,7 +34,7 @@ export function commonParts(
     config,
     log,
     credentials: { linkKeys, adminKey, hmac: nodeHmac, identity },
-    presses: { slack: createSlackPresses(nodeHmac), teams: teamsPresses },
+    presses: createPresses(nodeHmac),
     outside: openAzure(config, hostIdentity, fetchAzure),
     clockWatch: new ClockWatch(log, Date.now),
     now: Date.now,

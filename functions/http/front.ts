@@ -11,8 +11,6 @@ import { azureEventsPath, shakeHands } from './api/azure.ts'
 import { readSigned } from './beacons/request.ts'
 import { keepPrivate, notFound } from './page.ts'
 import { deadEnd } from './people/entry.ts'
-import { refusePress } from './people/slack.ts'
-import { refuseActivity } from './people/teams.ts'
 import { problem, readIncoming, refuse } from './problem.ts'
 import { refuseNames } from './query.ts'
 import { type Caller, parseBody, routerPath, serve } from './route.ts'
@@ -22,7 +20,7 @@ import { answerThrown, createNoteBrokenOff } from './thrown.ts'
 
 type FrontParts = Pick<Relay, 'config' | 'credentials' | 'presses' | 'now' | 'log'>
 
-const signing: Caller[] = ['beacon', 'slack', 'teams']
+const signing: Caller[] = ['beacon', 'service']
 
 /** `forward` sends a request to the relay. */
 export function createFront(
@@ -44,7 +42,10 @@ export function createFront(
       const refusal = refuseNames(c, route.query)
       return refusal === undefined ? next() : problem(c, 400, 'query_invalid', refusal)
     }
-    const check = checks[route.caller]
+    const { sender } = route
+    const check: MiddlewareHandler = sender
+      ? async (c, next) => (await sender.refuse(relay, refusals, c)) ?? next()
+      : checks[route.caller]
     const body = parseBody(route)
     // a signature covers the body; a key comes before it
     const inOrder = signing.includes(route.caller)
@@ -76,8 +77,7 @@ function listChecks(relay: FrontParts, refusals: FrequentLog): Record<Caller, Mi
       const read = await readSigned(relay, refusals, await readIncoming(c))
       return 'refusal' in read ? refuse(c, read.refusal) : next()
     },
-    slack: async (c, next) => (await refusePress(relay, refusals, c)) ?? next(),
-    teams: async (c, next) => (await refuseActivity(relay, refusals, c)) ?? next(),
+    service: (_c, next) => next(),
     async link(c, next) {
       const token = await readToken(relay.credentials.linkKeys, c.req.param('token') ?? '')
       return token === undefined ? deadEnd(c, 'forged') : next()

@@ -38,8 +38,6 @@ const securitySchemes = {
     scheme: 'bearer',
     description: "A token of the VM's managed identity, if the fleet has `entra`.",
   },
-  slackSignature: { type: 'apiKey', in: 'header', name: 'x-slack-signature' },
-  botConnector: { type: 'http', scheme: 'bearer', description: 'A token of the Bot Connector.' },
 }
 
 const security: Record<Caller, Json[]> = {
@@ -51,8 +49,7 @@ const security: Record<Caller, Json[]> = {
   report: [{ bearer: ['report'] }],
   calendar: [],
   beacon: [{ fleetKey: [] }, { vmIdentity: [] }],
-  slack: [{ slackSignature: [] }],
-  teams: [{ botConnector: [] }],
+  service: [],
   link: [],
 }
 
@@ -67,8 +64,7 @@ const callerProblems: Record<Caller, number[]> = {
   report: wrongKey,
   calendar: wrongKey,
   beacon: [401, 503],
-  slack: [401],
-  teams: [401],
+  service: [401],
   link: [],
 }
 
@@ -114,7 +110,7 @@ export function openapi(routes: readonly Route[], publicUrl: string): Json {
     paths,
     webhooks,
     components: {
-      securitySchemes,
+      securitySchemes: { ...securitySchemes, ...schemesOfSenders(routes) },
       responses: {
         Problem: {
           description: 'An error. Nothing was changed.',
@@ -126,8 +122,13 @@ export function openapi(routes: readonly Route[], publicUrl: string): Json {
   }
 }
 
+function schemesOfSenders(routes: readonly Route[]): Json {
+  const schemes = routes.flatMap(({ sender }) => sender?.scheme ?? [])
+  return Object.fromEntries(schemes.map(({ name, value }) => [name, value]))
+}
+
 function operation(route: Route, components: Components): Json {
-  const { name, summary, about, group, caller, answers } = route
+  const { name, summary, about, group, caller, sender, answers } = route
   const body = takenBy(route)
   const parameters = describeParameters(route)
   const problems = describeProblems(route).map((status) => [
@@ -139,7 +140,7 @@ function operation(route: Route, components: Components): Json {
     summary,
     ...(about && { description: about }),
     tags: [group],
-    security: security[caller],
+    security: sender ? [{ [sender.scheme.name]: [] }] : security[caller],
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -30,10 +30,22 @@ export interface Shared {
 
 /**
  * Who may send a request. A scope: the admin key, or a token with this scope. `admin`: the admin key
- * alone. `calendar`: a token in the address. The handlers of `beacon`, `slack`, `teams` and `link` check the
- * credential themselves.
+ * alone. `calendar`: a token in the address. `service`: one that sends presses of buttons, see `Sender`. The
+ * handlers of `beacon`, `service` and `link` check the credential themselves.
  */
-export type Caller = 'anyone' | 'admin' | Scope | 'beacon' | 'slack' | 'teams' | 'link'
+export type Caller = 'anyone' | 'admin' | Scope | 'beacon' | 'service' | 'link'
+
+/** A service that sends presses of buttons, and how it proves itself. */
+interface Sender {
+  /** Its entry among the security schemes of OpenAPI. */
+  scheme: { name: string; value: Record<string, unknown> }
+  /** The answer to a request that the relay refuses, or undefined. */
+  refuse(
+    relay: Pick<Relay, 'config' | 'credentials' | 'presses' | 'now'>,
+    refusals: FrequentLog,
+    c: Context,
+  ): Promise<Response | undefined>
+}
 
 interface Answer {
   about: string
@@ -71,6 +83,8 @@ interface Description {
   about?: string
   group: keyof Groups
   caller: Caller
+  /** Present if the caller is a `service`. */
+  sender?: Sender
   /** How often one asker may use it. */
   rate?: RateName
   /** The handler asks for its turns at the door itself: it waits on purpose, or works in parts. */

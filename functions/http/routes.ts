@@ -13,8 +13,7 @@ import { tokenRoutes } from './api/tokens.ts'
 import { reportRoutes } from './beacons/reports.ts'
 import { healthRoute } from './health.ts'
 import { pageRoutes } from './people/approve.ts'
-import { pressRoute } from './people/slack.ts'
-import { activityRoute } from './people/teams.ts'
+import { pressRoutes } from './people/presses.ts'
 import type { Route } from './route.ts'
 import { documentRoutes } from './schemas.ts'
 
@@ -31,8 +30,7 @@ export const routes: readonly Route[] = [
   ...reportRoutes,
   ...azureRoutes,
   ...pageRoutes,
-  pressRoute,
-  activityRoute,
+  ...pressRoutes,
   ...documentRoutes,
   healthRoute,
 ]

@@ -1,10 +1,43 @@
 // The interface of a kind of channel: its configuration and its notifiers. To add a kind, add a
 // file beside this one and a line in index.ts.
 import * as z from 'zod'
+import type { ServiceApps } from '../core/rules/config.ts'
 import { identifier, object } from '../schema/checks.ts'
-import type { Notifier } from './notifier.ts'
+import type { ButtonSupport, Notifier } from './notifier.ts'
+
+/** A service's own addresses. A check finds a channel of another kind there. */
+interface Site {
+  /** The name of the service. */
+  name: string
+  host: RegExp
+  /** Whether a channel of this kind can be there. */
+  takes(kind: string, url: URL): boolean
+  /** What to write for a channel there. */
+  remedy: string
+  /** What is wrong with an address there, for a channel of this kind: why, and what to write. */
+  mistake?(kind: string, url: URL): string | undefined
+}
+
+/** A service whose messages may have buttons that decide, and what the configuration must have for them. */
+export interface ButtonService extends Omit<ButtonSupport, 'isEdited'> {
+  /** The channel that a route with such buttons needs. */
+  needs: string
+  /** Whether messages in such a channel, as the owner wrote it, may have buttons. */
+  mayBeIn(channel: { channelId?: unknown }): boolean
+  /** The app that proves who pressed a button: its key at the top of the configuration, and the keys in it. */
+  app?: { key: keyof ServiceApps; keys: string }
+  /**
+   * How an owner writes a person of this service after `how:`, in short, as an expression and as advice. Absent: a
+   * person of Entra.
+   */
+  person?: { written: string; form: string; rule: string }
+}
 
 export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
+  /** What people call the service. */
+  name: string
+  sites?: readonly Site[]
+  buttons?: ButtonService
   /** The schema of an entry under `channels`. The key of an address is `url` or `endpoint`. */
   schema: Schema
   /** Further keys whose texts are no secrets, unless they look random. Any other text is one. */

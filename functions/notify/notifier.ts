@@ -8,10 +8,10 @@ import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { Takes } from '../core/delivery/overtake.ts'
 import type { Post, PostState } from '../core/delivery/post.ts'
 import type { Rate } from '../core/delivery/rate.ts'
-import type { Proof } from '../core/event/event.ts'
+import type { Proof } from '../core/event/proof.ts'
 import { plain } from '../core/message/phrases.ts'
 import type { Message } from '../core/message/shape.ts'
-import type { ApproveIn } from '../core/rules/routes.ts'
+import type { Channel, Config } from '../core/rules/config.ts'
 
 interface Init {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS'
@@ -55,14 +55,16 @@ export interface Buttons {
 
 /** How the messages of a kind can have such buttons. */
 export interface ButtonSupport {
-  /** The value of a route's `approveIn`. */
-  approveIn: ApproveIn
+  /** The value of a route's `approveIn`: the kind of the service's channels, as an owner writes it. */
+  approveIn: string
   /** The proof of identity that a press has. */
   how: Proof
   /** The name of the service, for people. */
   service: string
   /** The longest value of a button, in characters. */
   maxValueLength: number
+  /** The workspaces or tenants whose people may press a button in this channel. */
+  listHomes(channel: Channel, config: Config): readonly string[]
   /** The event's next message edits the one with the buttons. If false, a press replaces it. */
   isEdited: boolean
 }
@@ -106,15 +108,18 @@ export interface Outgoing extends Part {
   signal: AbortSignal
 }
 
-export interface Notifier<Channel> {
+export interface Notifier<Own> {
   takes: Takes
   /** The limit of the service, which refuses more and may ban the sender. */
   rate: Rate
   /** Undefined if a message can only link to the event's page. */
   buttons: ButtonSupport | undefined
   /** Makes one attempt. Throws only what `posts` throws. The result contains no secret. */
-  notify(outgoing: Outgoing, channel: Channel, send: Send): Promise<Notified>
+  notify(outgoing: Outgoing, channel: Own, send: Send): Promise<Notified>
 }
+
+/** A notifier with what people call its service. */
+export type Named<Own> = Own & { service: string }
 
 /** `reply`: what a subscriber answered, which its owner may read. */
 export type Notified = SendOutcome & { reply?: Pick<Answer, 'status' | 'text'> }

@@ -52,6 +52,16 @@ const notifier: Notifier<Channel> = {
 }
 
 export const pagerduty: Kind<typeof schema> = {
+  name: 'PagerDuty',
+  sites: [
+    {
+      name: 'PagerDuty',
+      host: /(^|\.)pagerduty\.com$/,
+      // a transformer of PagerDuty can accept any body
+      takes: (kind) => ['pagerduty', 'webhook'].includes(kind),
+      remedy: '"kind": "pagerduty"',
+    },
+  ],
   schema,
   placeholders: { routingKey: (name) => name.replaceAll('_', '0').padEnd(32, '0').slice(-32) },
   notifiers: { pagerduty: notifier },

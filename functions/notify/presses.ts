@@ -86,3 +86,9 @@ export interface TeamsPresses {
    */
   answerTo(reply: Reply | 'edited' | 'late', now: number): object
 }
+
+/** Read and answer the presses of buttons, by service. */
+export interface Presses {
+  slack: SlackPresses
+  teams: TeamsPresses
+}

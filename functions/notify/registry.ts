@@ -7,9 +7,12 @@ import { cut } from '../../shared/text.ts'
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
-import type { Kind } from './kind.ts'
-import type { Notifier } from './notifier.ts'
+import type { ButtonService, Kind } from './kind.ts'
+import type { Named, Notifier } from './notifier.ts'
 import * as ship from './ship/index.ts'
+
+export { appSecrets, apps } from './apps.ts'
+export type { ButtonService }
 
 type RoutedSchema = (typeof index)[keyof typeof index]['schema']
 type ShipSchema = (typeof ship)[keyof typeof ship]['schema']
@@ -18,14 +21,20 @@ type Schema = RoutedSchema | ShipSchema
 /** A channel as the owner configured it: secrets are in clear. */
 export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallback?: undefined })
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
-export type Notifiers = { [Name in Channel['kind']]: Notifier<ChannelOf<Name>> }
+export type Notifiers = { [Name in Channel['kind']]: Named<Notifier<ChannelOf<Name>>> }
 
-type Described = Pick<Kind<never>, 'open' | 'ids' | 'placeholders' | 'joined'>
+type Described = Omit<Kind<never>, 'schema' | 'notifiers'>
 
 const kinds = [...Object.values(index), ...Object.values(ship)]
 
 /** The kinds as an owner writes them. */
 export const kindNames = Object.keys(index)
+
+/** The services whose messages may have buttons that decide. */
+export const buttonServices = kinds.flatMap((kind: Described) => kind.buttons ?? [])
+
+/** The addresses of known services. */
+export const sites = kinds.flatMap((kind: Described) => kind.sites ?? [])
 
 /** An entry of `channels`. */
 export const channelSchema = readKind(
@@ -58,9 +67,12 @@ export const placeholders: NonNullable<Described['placeholders']> = Object.assig
 )
 
 export const notifiers = Object.fromEntries(
-  kinds
-    .flatMap((kind) => Object.entries<Notifier<never>>(kind.notifiers))
-    .map(([name, notifier]) => [name, discreet(notifier)]),
+  kinds.flatMap((kind) =>
+    Object.entries<Notifier<never>>(kind.notifiers).map(([name, notifier]) => [
+      name,
+      { ...discreet(notifier), service: kind.name },
+    ]),
+  ),
 ) as Notifiers
 
 /** Open keys of every kind. All other texts are secrets, so that a forgotten key is hidden. */

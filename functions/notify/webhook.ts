@@ -73,6 +73,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
 }
 
 export const webhook: Kind<typeof schema> = {
+  name: 'webhook',
   schema,
   open: ['links'],
   notifiers: { webhook: notifier },

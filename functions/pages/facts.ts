@@ -4,6 +4,7 @@
 import type { EventRecord } from '../core/event/event.ts'
 import { type HitVm, hitVms, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import type { VmState } from '../core/event/hook-state.ts'
+import { traitsOfProof } from '../core/event/proof.ts'
 import { minuteUtc, utc } from '../core/event/time.ts'
 import { toView } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
@@ -26,7 +27,7 @@ export function listFacts(record: EventRecord): Fact[] {
     ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
     ...unreadyIn(record),
-    ...(decided ? [['Proof', proofs[decided.how]] as Fact] : []),
+    ...(decided ? [['Proof', traitsOfProof(decided.how).proves] as Fact] : []),
     ['Reference', reference],
   ]
 }
@@ -67,13 +68,3 @@ function inWords(decided: NonNullable<EventRecord['decided']>): string {
   const expired = expiredAt === undefined ? '' : `; it expired ${utc(expiredAt)}`
   return capital(plain(`${describeDecided(decided)}, ${utc(at)}${expired}`))
 }
-
-/** How we know who decided. */
-const proofs = {
-  link: 'link only: anyone who had the link could have decided',
-  slack: 'confirmed by Slack',
-  entra: 'signed in with Microsoft Entra',
-  admin: 'had the admin key',
-  token: 'had this token of the API',
-  policy: 'a rule in the configuration',
-} as const

@@ -10,9 +10,9 @@ import {
   type Inference,
   inferences,
   type OwnStep,
-  type Proof,
 } from '../core/event/event.ts'
 import type { NotReady } from '../core/event/hook-state.ts'
+import type { Proof } from '../core/event/proof.ts'
 import { utc } from '../core/event/time.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
 import {

@@ -2,10 +2,11 @@
 // The compiler checks that it agrees with `PublicEvent`, which the core makes.
 import * as z from 'zod'
 import { documentedTypes } from '../../shared/document.ts'
-import { decisions, inferences, phases, proofs, startKinds } from '../core/event/event.ts'
+import { decisions, inferences, phases, startKinds } from '../core/event/event.ts'
 import { ruled } from '../core/event/facts.ts'
 import { vmStates, waitFailures } from '../core/event/hook-state.ts'
 import { moments } from '../core/event/moment.ts'
+import { proofs } from '../core/event/proof.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { type EventData, eventSchemaVersion } from '../core/message/cloud-event.ts'
 import { eventFields } from '../features/schemas.ts'
@@ -82,7 +83,7 @@ const decider = {
     .string()
     .exactOptional()
     .describe(
-      'What Slack or Entra calls the person. For `link` and `admin`: what the person wrote, unproved.',
+      'What the service or Entra calls the person. For `link` and `admin`: what the person wrote, unproved.',
     ),
 }
 

@@ -116,18 +116,14 @@ function barredFrom(
   record: EventRecord,
   channel: string,
 ): 'outsider' | 'not_here' | undefined {
+  const support = readButtonSupport(relay, channel)
   // a button belongs to its service
-  if (readButtonSupport(relay, channel)?.how !== by.how) return 'not_here'
+  if (support === undefined || support.how !== by.how) return 'not_here'
+  const homes = support.listHomes(channelNamed(relay, channel)!, relay.config)
   // a shared channel has members of other companies: they decide only if a route lists them
   const named = () => isListed(relay.config.routes, record, knownVms(record), by)
-  if (!listHomes(relay, channel).includes(team) && !named()) return 'outsider'
+  if (!homes.includes(team) && !named()) return 'outsider'
   return decidesHere(relay, record, channel) ? undefined : 'not_here'
-}
-
-/** The owner's own workspaces, or the tenant of the people in a channel of Teams. */
-function listHomes({ config }: Relay, channel: string): string[] {
-  const { tenantId } = channelNamed({ config }, channel) ?? {}
-  return tenantId === undefined ? (config.slackApp?.team ?? []) : [tenantId]
 }
 
 /**

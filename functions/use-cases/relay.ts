@@ -15,8 +15,8 @@ import type { Channel, Config } from '../core/rules/config.ts'
 import { listOwners } from '../core/rules/owners.ts'
 import { listReminders } from '../core/rules/routes.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { AzureTokens, Notifier, Send } from '../notify/notifier.ts'
-import type { SlackPresses, TeamsPresses } from '../notify/presses.ts'
+import type { AzureTokens, Named, Notifier, Send } from '../notify/notifier.ts'
+import type { Presses } from '../notify/presses.ts'
 import type { EventKey, Store } from '../store/store.ts'
 import type { Changes } from './changes.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -76,16 +76,10 @@ interface Credentials {
   adminKey: string | undefined
 }
 
-/** Read and answer the presses of buttons, by service. */
-interface Presses {
-  slack: SlackPresses
-  teams: TeamsPresses
-}
-
 /** How messages leave the relay. */
 interface Sending {
   /** Notifiers by channel kind. */
-  notifiers: Record<string, Notifier<never>>
+  notifiers: Record<string, Named<Notifier<never>>>
   /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
   /** Makes one request for a subscription whose token is bound to fleets, with the guard for such tokens. */
@@ -242,6 +236,11 @@ export function channelFacts(relay: ChannelParts): ChannelFacts {
 /** The configuration accepts only kinds that have a notifier. */
 export function findNotifier({ sending }: Pick<ChannelParts, 'sending'>, { kind }: Channel) {
   return sending.notifiers[kind]!
+}
+
+/** What people call the service of a channel. */
+export function nameService(parts: Pick<ChannelParts, 'sending'>, channel: Channel): string {
+  return channel.service ?? findNotifier(parts, channel).service
 }
 
 function notifierNamed(relay: ChannelParts, name: string): Notifier<never> | undefined {

@@ -51,3 +51,21 @@ test('an older Node is told so in one line', () => {
   }
   expect(read('infra/foghorn.mjs')).toContain("import './node-version.mjs'")
 })
+
+test('few files outside notify/ know a service with buttons by its name', () => {
+  const paths = readdirSync(join(root, 'functions'), { recursive: true, encoding: 'utf8' })
+  const outside = paths.filter((path) => path.endsWith('.ts') && !path.startsWith('notify/'))
+  const naming = outside.filter((path) => {
+    const code = read(`functions/${path}`).replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    return /(?<!ha|'ops-)slack|(?<![a-z])teams/i.test(code.replaceAll(/isLack/g, ''))
+  })
+  expect(naming.sort()).toEqual([
+    // what a stored decision says of its proof
+    'core/event/proof.ts',
+    // their doors, the list of these, and who may use one
+    'http/people/presses.ts',
+    'http/people/slack.ts',
+    'http/people/teams.ts',
+    'identity/bot.ts',
+  ])
+})

@@ -172,9 +172,9 @@ const rules: Record<string, Rule> = {
       !inFolders(name, 'functions/notify', 'functions/core', 'functions/schema', 'shared'),
     instead: "the interface in notifier.ts and core's types",
   },
-  'what one service needs stays in its folder, its door and the hosts': {
+  'what one service needs stays in its folder and the lists': {
     files: /^functions\//,
-    except: /^functions\/(notify\/(index\.ts|slack\/)|host\/)/,
+    except: /^functions\/notify\/((index|apps|all-presses)\.ts|slack\/)/,
     banned: (name) => inFolders(name, 'functions/notify/slack'),
     instead: 'the interfaces in functions/notify/notifier.ts and presses.ts',
   },
@@ -200,6 +200,7 @@ const rules: Record<string, Rule> = {
         name,
         ...['functions/check', 'functions/core', 'functions/config', 'functions/schema', 'shared'],
         ...['functions/use-cases/relay.ts', 'functions/use-cases/decision-buttons.ts'],
+        'functions/notify/registry.ts',
       ),
     instead: 'the configuration as an argument',
   },

@@ -474,7 +474,11 @@ export const scenes: Record<string, Outgoing> = {
     Object.entries(settings).map(([name, setting]) => [name, outgoingOf(name, setting)]),
   ),
   'a channel refused one message': notice('refused', 'HTTP 400: invalid_payload'),
-  'a channel refuses everything': notice('refused', 'HTTP 404: no_service', 'refusing'),
+  'a channel refuses everything': notice(
+    'refused',
+    'HTTP 404: Slack no longer knows this webhook: no_service',
+    'refusing',
+  ),
   'a channel cannot be reached': notice('pending', 'no answer in time', 'unreachable'),
   'a list': list([
     'scheduled',

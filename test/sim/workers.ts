@@ -9,10 +9,9 @@ import { Loop } from '../../functions/host/loop.ts'
 import { nodeHmac } from '../../functions/host/parts.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { nameBeacon } from '../../functions/http/beacons/authenticate.ts'
+import { createPresses } from '../../functions/notify/all-presses.ts'
 import type { Outgoing, Part, Send } from '../../functions/notify/notifier.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
-import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
-import { teamsPresses } from '../../functions/notify/teams/presses.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
@@ -117,7 +116,7 @@ export class Worker {
         ...{ hmac: nodeHmac, identity: noIdentity, adminKey },
         linkKeys: [new Uint8Array(32).fill(7)],
       },
-      presses: { slack: createSlackPresses(nodeHmac), teams: teamsPresses },
+      presses: createPresses(nodeHmac),
       sending: {
         notifiers,
         // an attempt has its own

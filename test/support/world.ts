@@ -7,9 +7,8 @@ import { unlimited } from '../../functions/core/delivery/rate.ts'
 import { createCommitSignal } from '../../functions/host/commit-signal.ts'
 import { createHolds } from '../../functions/host/holds.ts'
 import type { Identity } from '../../functions/identity/identity.ts'
+import { createPresses } from '../../functions/notify/all-presses.ts'
 import { type Notifiers, notifiers } from '../../functions/notify/registry.ts'
-import { createSlackPresses } from '../../functions/notify/slack/presses.ts'
-import { teamsPresses } from '../../functions/notify/teams/presses.ts'
 import { Changes } from '../../functions/use-cases/changes.ts'
 import { ClockWatch } from '../../functions/use-cases/clock-watch.ts'
 import { claimDue, deliverTogether } from '../../functions/use-cases/deliver.ts'
@@ -99,7 +98,7 @@ export async function createWorld(
       ...{ hmac: webHmac, identity: options.identity ?? noIdentity, adminKey },
       linkKeys: [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)],
     },
-    presses: { slack: createSlackPresses(webHmac), teams: teamsPresses },
+    presses: createPresses(webHmac),
     sending: {
       notifiers: options.paced ? notifiers : patient,
       send,

@@ -4,6 +4,7 @@ import type { ReadVm, Start } from '../../../shared/report.ts'
 import type { Facts, Values } from './facts.ts'
 import type { NotReady, Readiness, Slot } from './hook-state.ts'
 import type { Outside } from './outside.ts'
+import type { Proof } from './proof.ts'
 import type { KnownVm, Sight } from './sight.ts'
 
 export const phases = ['scheduled', 'cancelled', 'started', 'completed'] as const
@@ -57,23 +58,15 @@ export interface Ended {
   by?: 'azure' | 'doubt'
 }
 
-/** How we know who decided. */
-export const proofs = ['link', 'slack', 'entra', 'admin', 'token', 'policy'] as const
-export type Proof = (typeof proofs)[number]
-
 export interface Decider {
-  /**
-   * `link`: anyone who had the link. `slack`: a signed payload. `entra`: a person who signed in.
-   * `admin`: the admin key. `token`: a token of the API. `policy`: a rule of the configuration.
-   */
   how: Proof
   /**
-   * In the order of `how`: the channel of the link, `team/user`, `tenant/object id`, `admin`, `id/name`,
-   * the rule.
+   * Of a person `place/user`, such as `tenant/object id`. Otherwise the channel of the link, `admin`, `id/name` of a
+   * token, or the rule.
    */
   who: string
   /**
-   * What Slack or Entra calls the person, which may later be another person's. Or what the holder of a link or of the
+   * What the service or Entra calls the person, which may later be another person's. Or what the holder of a link or of the
    * admin key wrote, which nobody has proved.
    */
   name?: string

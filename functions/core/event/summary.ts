@@ -1,8 +1,9 @@
 // An event in one line of a list: what a search shows of it, and what charts count. Small, so that a
 // store can keep thousands of them together.
 
-import type { EventRecord, Proof } from './event.ts'
+import type { EventRecord } from './event.ts'
 import { countVms } from './facts.ts'
+import type { Proof } from './proof.ts'
 
 /** How far the event is: undecided, decided, approved in vain, running, or how it ended. */
 export const steps = [

@@ -1,5 +1,5 @@
 // Who is asked to decide by a message, and how they can.
-import type { Proof } from '../event/event.ts'
+import type { Proof } from '../event/proof.ts'
 
 /**
  * Who is asked to decide: the readers of the message, by its link; `pressers`, by its buttons; or

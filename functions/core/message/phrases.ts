@@ -5,6 +5,7 @@ import { cut } from '../../../shared/text.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
 import { countVms, type Undecidable } from '../event/facts.ts'
 import { namedOnlyOutside } from '../event/outside.ts'
+import { traitsOfProof } from '../event/proof.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { maxVms } from '../limits.ts'
@@ -179,26 +180,29 @@ export function describeDecided(
   return `${what} ${describeDecider(decided)}${why}`
 }
 
-/** The name of a person in every text: `Slack user U0ADA`, which Slack replaces by a mention. */
+/** The name of a person in every text, such as `Entra user 0b6f…`. A service may replace it by a mention. */
 export function describeUser({ how, who }: Decider): string {
   return `${capital(how)} user ${who.split('/')[1] ?? ''}`
 }
 
 export function describeDecider(by: Decider): string {
   const { how, who, name: called = '' } = by
+  const { person } = traitsOfProof(how)
   const [place = '', name = ''] = who.split('/')
-  const named = `by ${cut(plain(called), limit.name)} (${describeUser(by)})`
+  if (person !== undefined) {
+    return called
+      ? `by ${cut(plain(called), limit.name)} (${describeUser(by)})`
+      : `by ${describeUser(by)} (${person.place} ${place}, ${person.by})`
+  }
   // in quotes: nobody has proved it
   const given = called ? `by "${cut(plain(called), limit.name)}", ` : ''
-  const words: Record<Decider['how'], string> = {
+  const words: Partial<Record<Decider['how'], string>> = {
     link: `${given}through the link sent to "${who}"`,
-    slack: called ? named : `by ${describeUser(by)} (team ${place}, signed by Slack)`,
-    entra: called ? named : `by ${describeUser(by)} (tenant ${place}, signed in)`,
     admin: `${given}with the admin key`,
     token: `with the token "${name}" (id ${place})`,
     policy: `by policy rule "${who}"`,
   }
-  return words[how]
+  return words[how] ?? ''
 }
 
 const maxInSentence = 5

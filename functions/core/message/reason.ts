@@ -11,21 +11,10 @@ export function reasonIn(note: string): string {
   const [, status, answer = ''] = /^(HTTP \d+): (.*)$/s.exec(note) ?? []
   if (status === undefined) return cut(note, maxReason)
   const words = wordsIn(answer) ?? answer
-  const known = Object.hasOwn(slackCodes, words) ? `${slackCodes[words]}: ${words}` : words
-  return `${cut(known, maxReason)} (${status})`
+  return `${cut(words, maxReason)} (${status})`
 }
 
-/** Slack answers in codes: https://api.slack.com/messaging/webhooks#handling_errors */
-const slackCodes: Record<string, string> = {
-  no_service: 'Slack no longer knows this webhook',
-  no_team: 'Slack no longer knows the workspace of this webhook',
-  channel_not_found: 'Slack does not find the channel',
-  channel_is_archived: 'the channel in Slack is archived',
-  not_in_channel: 'the bot is not in the channel in Slack',
-  action_prohibited: 'an administrator of Slack has restricted this webhook',
-}
-
-/** PagerDuty, Teams and most other services explain themselves in these fields. */
+/** Most services explain themselves in these fields. */
 function wordsIn(answer: string): string | undefined {
   try {
     const { errors, error, message } = JSON.parse(answer) as Record<string, unknown>

@@ -36,22 +36,18 @@ export interface Channel {
   /** Only for kind `http`: the preset, and the name of its service. */
   preset?: string | undefined
   service?: string | undefined
-  /** Only for a bot in Teams: the tenant of its people. */
+  /** Only if the people of the channel are those of one Entra tenant. */
   tenantId?: string | undefined
 }
 
-/** The kind as an owner writes it. Inside the relay, one such kind may be several, such as `slack_bot`. */
+/** The kind as an owner writes it. Inside the relay, one such kind may be several, such as `mail_azure`. */
 export function writtenKind({ kind }: Pick<Channel, 'kind'>): string {
   return kind.split('_', 1)[0]!
 }
 
-/** The Slack app whose buttons decide. */
-interface SlackApp {
-  /** There are several secrets while an owner replaces one. */
-  signingSecret: string[]
-  /** Workspaces whose users may press a button. */
-  team: string[]
-}
+/** Apps of services whose buttons decide. Each service adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: services add to it
+export interface ServiceApps {}
 
 /** The host signs people in. */
 interface SignIn {
@@ -73,14 +69,13 @@ export interface AzureAccess {
   resourceManager: string
 }
 
-export interface Config {
+export interface Config extends ServiceApps {
   publicUrl: string
   owners?: string[] | undefined
   fleets: Record<string, Fleet>
   channels: Record<string, Channel>
   policy: PolicyRule[]
   routes: Route[]
-  slackApp?: SlackApp | undefined
   azure?: AzureAccess | undefined
   signIn?: SignIn | undefined
   /** People who may see all fleets in the console. */

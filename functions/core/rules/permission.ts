@@ -4,7 +4,7 @@
 import type { Decider, EventRecord } from '../event/event.ts'
 import type { KnownVm } from '../event/sight.ts'
 import { type Grip, hitNames, matchEvent, matchVm } from './match.ts'
-import type { ApproveIn, Route } from './routes.ts'
+import type { Route } from './routes.ts'
 
 /** `identity_needed`: a link proves no identity. `not_listed`: no route lists the person. */
 export type Permission = 'allowed' | 'identity_needed' | 'not_listed'
@@ -103,7 +103,7 @@ export function decidesInMessage(
   routes: Route[],
   record: Subject,
   vms: KnownVm[],
-  place: { channel: string; approveIn: ApproveIn },
+  place: { channel: string; approveIn: string },
 ): boolean {
   const extents = routes.map(({ match }) => matchEvent(match, record.fleet, record.facts, vms))
   // as in `channelsFor`, a route stops only if it matches every VM

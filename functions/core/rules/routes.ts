@@ -7,10 +7,6 @@ import type { KnownVm } from '../event/sight.ts'
 import { type Match, matchEvent } from './match.ts'
 import { activeAt } from './time.ts'
 
-/** Services whose messages have buttons that decide. */
-export const servicesWithButtons = ['slack', 'teams'] as const
-export type ApproveIn = (typeof servicesWithButtons)[number]
-
 export interface Route {
   match: Match
   /** Absent: all. */
@@ -22,8 +18,8 @@ export interface Route {
   continue?: boolean | undefined
   /** Who may decide, each as `how:who` of a `Decider`. Absent: everyone who has the link. */
   approvers?: string[] | undefined
-  /** Absent: on the page alone. */
-  approveIn?: 'page' | ApproveIn | undefined
+  /** `page`, or a service whose messages get buttons that decide. Absent: on the page alone. */
+  approveIn?: string | undefined
   /** An address for people, as a rule may have one. Only for the channels of this route. */
   runbook?: string | undefined
 }

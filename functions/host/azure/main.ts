@@ -10,8 +10,7 @@ import { reportPath } from '../../../shared/report.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
 import { checks, fleetChecks } from '../../features/jobs.ts'
-import { interactionsPath } from '../../http/people/slack.ts'
-import { activitiesPath } from '../../http/people/teams.ts'
+import { pressRoutes } from '../../http/people/presses.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
 import { isSecure } from '../../pages/layout.ts'
 import { JoinedTable } from '../../store/azure/joined.ts'
@@ -58,8 +57,8 @@ const maxForgetSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
-const plainPaths =
-  /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$|slack\/interactions$|teams\/messages$)/
+const plainPaths = /^\/(v1\/(reports|events|deliveries)(\/|$)|healthz$)/
+const pressPaths = pressRoutes.map(({ path }) => path)
 
 type Parts = ReturnType<typeof compose>
 
@@ -234,7 +233,7 @@ async function answer(
   const { method } = request
   const from = performance.now()
   const { pathname } = new URL(request.url)
-  const isPress = pathname === interactionsPath || pathname === activitiesPath
+  const isPress = pressPaths.includes(pathname)
   const waitMs = isPress ? pressWaitMs : requestWaitMs
   const work = (ready: (response: Response) => void = () => {}) =>
     requests.during(async () => {
@@ -243,7 +242,8 @@ async function answer(
       return response
     }, waitMs)
   const response = pathname === reportPath ? await reports.answer(work) : await work()
-  const path = plainPaths.test(pathname) ? pathname : '[not logged]'
+  const path =
+    plainPaths.test(pathname) || pressPaths.includes(pathname) ? pathname : '[not logged]'
   const ms = Math.round(performance.now() - from)
   relay.log.debug('request_answered', { method, path, status: response.status, ms })
   return response

@@ -13,7 +13,7 @@ import { UnderWay } from '../under-way.ts'
 /** How long a request waits for the messages that it caused. Sending goes on after that. */
 export const requestWaitMs = 3_000
 /**
- * How long a press in Slack waits for its messages. Slack wants an answer within 3 s, and the app may
+ * How long a press of a button waits for its messages. The service wants an answer within 3 s, and the app may
  * need 2 of them.
  */
 export const pressWaitMs = 500

@@ -19,7 +19,7 @@ const channelAnswer = z
   .object({
     name: z.string(),
     kind: z.string(),
-    by: z.enum(['webhook', 'bot']).exactOptional().describe('Only of Slack and Teams.'),
+    by: z.enum(['webhook', 'bot']).exactOptional().describe('Only of services that have both.'),
     preset: z.string().exactOptional().describe('Only of kind `http`.'),
     fallback: z.string().exactOptional(),
     state: z.enum(['ok', 'refusing', 'unreachable']),
@@ -47,7 +47,7 @@ const listChannels = route({
       const channels = all.flatMap(([name, channel]) => {
         if (shown?.includes(name) === false) return []
         const health = inTrouble.find((one) => one.channel === name)
-        const what = { name, ...asConfigured(channel), fallback: channel.fallback }
+        const what = { name, ...asConfigured(relay, channel), fallback: channel.fallback }
         if (health === undefined) return { ...what, state: 'ok' }
         const { state, since, note } = health
         return { ...what, state, since: iso(since), note }
@@ -63,11 +63,11 @@ function channelsFor({ config }: Relay, c: Context): string[] | undefined {
   return isBound(access) ? channelsRouted(routes, channels, access.fleets) : undefined
 }
 
-/** Inside the relay, webhook and bot of Slack and Teams are two kinds. In the configuration they are one. */
-function asConfigured(channel: Channel) {
+/** Inside the relay, webhook and bot of a service are two kinds. In the configuration they are one. */
+function asConfigured({ sending }: Pick<Relay, 'sending'>, channel: Channel) {
   const kind = writtenKind(channel)
-  if (kind === 'slack' || kind === 'teams') {
-    return { kind, by: channel.kind.endsWith('_bot') ? 'bot' : 'webhook' }
+  if (`${kind}_bot` in sending.notifiers) {
+    return { kind, by: channel.kind === kind ? 'webhook' : 'bot' }
   }
   return { kind, preset: channel.preset }
 }

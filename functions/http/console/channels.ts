@@ -9,11 +9,10 @@ import { describeSubject } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import type { Match } from '../../core/rules/match.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
-import { nameService } from '../../pages/console/parts.ts'
 import { utcOn } from '../../pages/times.ts'
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
-import { channelNamed, findRate, type Relay } from '../../use-cases/relay.ts'
+import { channelNamed, findRate, nameService, type Relay } from '../../use-cases/relay.ts'
 import { failedIn } from '../../use-cases/replay.ts'
 import {
   deliveriesTo,
@@ -101,7 +100,7 @@ function shownChannel(
   const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
   return {
     name,
-    kind: nameService(configured),
+    kind: nameService(relay, configured),
     path: `${buildBase(relay)}/channels/${encodeURIComponent(name)}`,
     state: trouble?.state ?? otherwise,
     rate: describeRate(relay, name),

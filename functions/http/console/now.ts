@@ -10,8 +10,7 @@ import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
 import type { Health, Trouble } from '../../pages/console/health.ts'
 import { type Card, chooseGroup, nowBody } from '../../pages/console/now.ts'
-import { nameService } from '../../pages/console/parts.ts'
-import { channelNamed, type Relay } from '../../use-cases/relay.ts'
+import { channelNamed, nameService, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { chooseName } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
@@ -201,7 +200,7 @@ function describeTrouble(relay: Relay, { channel, since, note }: Troubled): Trou
   const configured = channelNamed(relay, channel)!
   const { fallback } = configured
   return {
-    name: `${channel} (${nameService(configured)})`,
+    name: `${channel} (${nameService(relay, configured)})`,
     path: `${buildBase(relay)}/channels/${encodeURIComponent(channel)}`,
     why: reasonIn(note),
     since,

@@ -31,7 +31,14 @@ export const pressRoute = route({
   name: 'slackInteraction',
   summary: 'Slack says that a button was pressed.',
   group: 'Decisions',
-  caller: 'slack',
+  caller: 'service',
+  sender: {
+    scheme: {
+      name: 'slackSignature',
+      value: { type: 'apiKey', in: 'header', name: 'x-slack-signature' },
+    },
+    refuse: refusePress,
+  },
   body: {
     schema: z.object({ payload: z.string() }),
     type: 'application/x-www-form-urlencoded',
@@ -80,7 +87,7 @@ async function readPress(relay: PressParts, refusals: FrequentLog, c: Context) {
 }
 
 /** The answer to a press that the relay refuses, or undefined. */
-export async function refusePress(relay: PressParts, refusals: FrequentLog, c: Context) {
+async function refusePress(relay: PressParts, refusals: FrequentLog, c: Context) {
   const read = await readPress(relay, refusals, c)
   return read instanceof Response ? read : undefined
 }

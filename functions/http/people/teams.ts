@@ -13,8 +13,6 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { problem } from '../problem.ts'
 import { route } from '../route.ts'
 
-export const activitiesPath = '/teams/messages'
-
 const maxActivityBytes = 64 * 1024
 const answerMs = 8_000
 
@@ -28,11 +26,18 @@ const saidSchema = z.object({ channelId: z.string(), serviceUrl: z.string() })
 
 export const activityRoute = route({
   method: 'post',
-  path: activitiesPath,
+  path: '/teams/messages',
   name: 'teamsActivity',
   summary: 'The Bot Connector says that a button was pressed in Teams.',
   group: 'Decisions',
-  caller: 'teams',
+  caller: 'service',
+  sender: {
+    scheme: {
+      name: 'botConnector',
+      value: { type: 'http', scheme: 'bearer', description: 'A token of the Bot Connector.' },
+    },
+    refuse: refuseActivity,
+  },
   body: {
     schema: z.looseObject({ type: z.string(), ...saidSchema.shape }),
     maxBytes: maxActivityBytes,
@@ -84,7 +89,7 @@ async function readActivity(relay: ActivityParts, refusals: FrequentLog, c: Cont
 }
 
 /** The answer to an activity that the relay refuses, or undefined. */
-export async function refuseActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
+async function refuseActivity(relay: ActivityParts, refusals: FrequentLog, c: Context) {
   const read = await readActivity(relay, refusals, c)
   return read instanceof Response ? read : undefined
 }

@@ -69,16 +69,18 @@ function listWays(
   deciders: ReturnType<typeof listDeciders>,
 ): Way[] {
   if (deciders === 'anybody') return []
-  const has = (how: string) => deciders.some((one) => one.startsWith(how))
-  const channelsIn = (service: string) =>
-    listPlaces(relay, record).filter((name) => readButtonSupport(relay, name)?.service === service)
-  const inTeams = has('entra:') ? channelsIn('Teams') : []
-  const signsIn = has('entra:') && (relay.config.signIn !== undefined || inTeams.length === 0)
-  return [
-    ...(has('slack:') ? [{ service: 'Slack', channels: channelsIn('Slack') }] : []),
-    ...(inTeams.length > 0 ? [{ service: 'Teams', channels: inTeams }] : []),
-    ...(signsIn ? ['sign_in' as const] : []),
-  ]
+  const has = (how: string) => deciders.some((one) => one.startsWith(`${how}:`))
+  const places = listPlaces(relay, record).flatMap((channel) => {
+    const support = readButtonSupport(relay, channel)
+    return support !== undefined && has(support.how) ? [{ channel, ...support }] : []
+  })
+  const inMessages = [...Map.groupBy(places, ({ service }) => service)].map(([service, some]) => ({
+    service,
+    channels: some.map(({ channel }) => channel),
+  }))
+  const isByEntra = places.some(({ how }) => how === 'entra')
+  const signsIn = has('entra') && (relay.config.signIn !== undefined || !isByEntra)
+  return [...inMessages, ...(signsIn ? ['sign_in' as const] : [])]
 }
 
 /** The host's own sign-in, which leads back to the page. */

@@ -62,6 +62,15 @@ const incidents: Notifier<HttpIncidents> = {
 }
 
 export const http: Kind<typeof httpSchema> = {
+  name: 'http',
+  sites: [
+    {
+      name: 'Discord',
+      host: /(^|\.)discord(app)?\.com$/,
+      takes: (kind) => kind === 'http',
+      remedy: '"kind": "http" with "preset": "discord"',
+    },
+  ],
   schema: httpSchema,
   open: [
     ...['preset', 'service', 'body', 'query', 'acknowledge', 'resolve'],

@@ -30,6 +30,7 @@ const bySmtp: Notifier<Smtp> = {
 }
 
 export const mail: Kind<typeof mailSchema> = {
+  name: 'Mail',
   schema: mailSchema,
   // as AUTH PLAIN sends them (RFC 4616)
   joined: (channel) =>

@@ -123,6 +123,7 @@ const eventGridSchema = object({
 })
 
 export const eventGrid: Kind<typeof eventGridSchema> = {
+  name: 'Event Grid',
   schema: eventGridSchema,
   notifiers: {
     'event-grid': shipper({
@@ -151,6 +152,7 @@ const eventHubsSchema = object({
 })
 
 export const eventHubs: Kind<typeof eventHubsSchema> = {
+  name: 'Event Hubs',
   schema: eventHubsSchema,
   notifiers: {
     'event-hubs': shipper({
@@ -192,6 +194,7 @@ const logsSchema = object({
 })
 
 export const logs: Kind<typeof logsSchema> = {
+  name: 'Log Analytics',
   schema: logsSchema,
   ids: ['rule'],
   placeholders: { rule: () => `dcr-${'0'.repeat(32)}` },

@@ -14,6 +14,7 @@ import {
   type Send,
   type Undelivered,
 } from '../notifier.ts'
+import { explainCode } from './codes.ts'
 import type { Bot } from './schema.ts'
 
 export type Method = 'chat.postMessage' | 'chat.update' | 'chat.delete'
@@ -112,7 +113,8 @@ function judge(answer: Said, now: number): Answer {
   }
   if (parsed.data.ok) return { outcome: 'done', channel: parsed.data.channel, ts: parsed.data.ts }
   const { error, needed } = parsed.data
-  const note = oneLine(needed === undefined ? error : `${error} (needed: ${needed})`)
+  const why = explainCode(error)
+  const note = oneLine(needed === undefined ? why : `${why} (needed: ${needed})`)
   if (!temporary.includes(error)) {
     return {
       outcome: 'refused',

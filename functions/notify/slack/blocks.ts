@@ -15,7 +15,7 @@ import {
   wantsDecision,
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
-import type { ButtonSupport, Buttons, Outgoing, Part } from '../notifier.ts'
+import type { Buttons, Outgoing, Part } from '../notifier.ts'
 import { composeQuestion, decidedLine, type Question } from '../press-texts.ts'
 import type { Shown } from '../presses.ts'
 import { deaden, escaped, escapeText, withName } from './text.ts'
@@ -36,14 +36,6 @@ const limit = {
   item: 500,
   reply: 1_000,
   lines: 300,
-}
-
-/** The buttons of both ways to Slack. */
-export const buttonSupport: Omit<ButtonSupport, 'isEdited'> = {
-  approveIn: 'slack',
-  how: 'slack',
-  service: 'Slack',
-  maxValueLength: 2_000,
 }
 
 /** A press has the id of its button. */

@@ -3,7 +3,8 @@
 import { type Attempt, type Created, type Edited, notifyByEditing } from '../edited.ts'
 import type { Notifier, Outgoing, Undelivered } from '../notifier.ts'
 import { type Answer, callSlack, type Method } from './api.ts'
-import { buttonSupport, slackBlocks, slackReply } from './blocks.ts'
+import { slackBlocks, slackReply } from './blocks.ts'
+import { buttons } from './buttons.ts'
 import type { Bot } from './schema.ts'
 
 /** The message was deleted or is too old to edit. */
@@ -29,7 +30,7 @@ export const slackBot: Notifier<Bot> = {
   // Slack accepts one chat.postMessage a second and channel, and fifty chat.update a minute. No
   // lists: a message about several events could not be edited for one of them.
   rate: { everyMs: 1_200, burst: 2, together: 1, atOnce: 4 },
-  buttons: { ...buttonSupport, isEdited: true },
+  buttons: { ...buttons, isEdited: true },
   notify: notifyByEditing({
     placeOf: ({ channel }) => channel,
     create: async (attempt) => {

@@ -19,7 +19,9 @@ import {
   type Notifier,
   post,
 } from '../notifier.ts'
-import { buttonSupport, slackBlocks } from './blocks.ts'
+import { slackBlocks } from './blocks.ts'
+import { buttons } from './buttons.ts'
+import { explainCode } from './codes.ts'
 import type { Incoming } from './schema.ts'
 
 /** The only text of a success: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
@@ -48,7 +50,7 @@ export const slackWebhook: Notifier<Incoming> = {
   // approval by a rule arrive together. A list of 20 stays within the limits of blocks and
   // characters.
   rate: { everyMs: 1_000, burst: 2, together: 20, atOnce: 4 },
-  buttons: { ...buttonSupport, isEdited: false },
+  buttons: { ...buttons, isEdited: false },
   async notify(outgoing, { url }, send) {
     const { now, signal } = outgoing
     let answer: Answer | undefined
@@ -86,7 +88,8 @@ function judge(answer: Answer, now: number): SendOutcome {
   if (status === 200 && isSent(answer)) return { outcome: 'delivered', note: success }
   const code = codeIn(answer.text)
   const judged = fromStatus(limited.includes(code) ? { ...answer, status: 429 } : answer, now)
-  const note = `HTTP ${status}${status === 200 ? `, but not "${success}"` : ''}${describeChain(answer)}`
+  const said = explainCode(code) === code ? answer : { ...answer, text: explainCode(code) }
+  const note = `HTTP ${status}${status === 200 ? `, but not "${success}"` : ''}${describeChain(said)}`
   return broken.includes(code) ? { outcome: 'refused', note, broken: true } : { ...judged, note }
 }
 

@@ -15,6 +15,7 @@ import {
   request,
   type Undelivered,
 } from '../notifier.ts'
+import { buttons } from './buttons.ts'
 import { composeReply, fittingBody } from './card.ts'
 import type { Bot } from './schema.ts'
 
@@ -25,13 +26,7 @@ export const teamsBot: Notifier<Bot> = {
   takes: 'newest',
   // Teams accepts 60 messages in 30 s from a bot in one thread, and an edit comes with a reply.
   rate: { everyMs: 1_000, burst: 2, together: 1, atOnce: 4 },
-  buttons: {
-    approveIn: 'teams',
-    how: 'entra',
-    service: 'Teams',
-    maxValueLength: 2_000,
-    isEdited: true,
-  },
+  buttons: { ...buttons, isEdited: true },
   notify: notifyByEditing({
     placeOf: ({ channelId }) => channelId,
     async create(attempt) {

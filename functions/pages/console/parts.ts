@@ -5,28 +5,11 @@ import { type Delivery, isSink } from '../../core/delivery/delivery.ts'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
 import { stateWords, type Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
-import { type Channel, writtenKind } from '../../core/rules/config.ts'
 import type { Html } from '../event.ts'
 
 export function chip(text: string, tone?: Tone): Html {
   return html`<span class="chip${tone === undefined ? '' : ` ${tone}`}">${plain(text)}</span> `
 }
-
-/** What people call the service of a channel. */
-export function nameService(channel: Channel): string {
-  const kind = writtenKind(channel)
-  return channel.service ?? brands.get(kind) ?? kind
-}
-
-const brands = new Map([
-  ['slack', 'Slack'],
-  ['teams', 'Teams'],
-  ['pagerduty', 'PagerDuty'],
-  ['mail', 'Mail'],
-  ['logs', 'Log Analytics'],
-  ['event-hubs', 'Event Hubs'],
-  ['event-grid', 'Event Grid'],
-])
 
 type State = Delivery['state']
 

@@ -11,7 +11,7 @@ test.each([
     'HTTP 403: {"error":{"code":"Forbidden","message":"The flow is off"}}',
     'The flow is off (HTTP 403)',
   ],
-  ['HTTP 404: {"error":"no_service"}', 'Slack no longer knows this webhook: no_service (HTTP 404)'],
+  ['HTTP 404: {"error":"gone"}', 'gone (HTTP 404)'],
   ['HTTP 500: {"cut off', '{"cut off (HTTP 500)'],
   ['HTTP 400: {"errors":[7],"message":""}', '{"errors":[7],"message":""} (HTTP 400)'],
   ['HTTP 503: try later', 'try later (HTTP 503)'],

@@ -58,7 +58,9 @@ test('a channel in trouble without a fallback, until it takes messages again', a
   const alert = sentTo(world, 'hook').find(
     ({ json }) => json.type === 'foghorn.alert.channels_in_trouble',
   )!
-  expect(alert.json.data.lines[0]).toBe('chat is refusing: HTTP 404: no_service.')
+  expect(alert.json.data.lines[0]).toBe(
+    'chat is refusing: HTTP 404: Slack no longer knows this webhook: no_service.',
+  )
   world.channels.answer = usualAnswer
   await report(event({ resources: ['web_0', 'web_1'] }))
   await pass(30 * minute)

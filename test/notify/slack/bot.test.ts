@@ -151,17 +151,19 @@ describe('what cannot be edited', () => {
     expect((await bot.notify(bot.step('started', 128))).note).toBe('posted')
   })
 
-  test.each(['channel_not_found', 'is_inactive', 'invalid_auth', 'msg_too_long'])(
-    '%s is a refusal, and what stands there stays known',
-    async (code) => {
-      await bot.notify(bot.step('scheduled', 64))
-      bot.slack.failNext(refusing(code))
-      const refused = { outcome: 'refused', note: code }
-      expect(await bot.notify(bot.step('approved', 128))).toMatchObject(refused)
-      expect((await bot.notify(bot.step('started', 192))).note).toBe('edited')
-      expect(bot.slack.messages()).toHaveLength(1)
-    },
-  )
+  test.each([
+    ['channel_not_found', 'Slack does not find the channel: channel_not_found'],
+    ['is_inactive', 'is_inactive'],
+    ['invalid_auth', 'invalid_auth'],
+    ['msg_too_long', 'msg_too_long'],
+  ])('%s is a refusal, and what stands there stays known', async (code, note) => {
+    await bot.notify(bot.step('scheduled', 64))
+    bot.slack.failNext(refusing(code))
+    const refused = { outcome: 'refused', note }
+    expect(await bot.notify(bot.step('approved', 128))).toMatchObject(refused)
+    expect((await bot.notify(bot.step('started', 192))).note).toBe('edited')
+    expect(bot.slack.messages()).toHaveLength(1)
+  })
 })
 
 test('over HTTP: posted, edited and replied to', async () => {

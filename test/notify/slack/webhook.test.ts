@@ -17,7 +17,24 @@ test.each<[number, string, SendOutcome]>([
     { outcome: 'retry', note: `HTTP 200, but not "ok": ${limited}`, retryAfterMs: 7_000 },
   ],
   [200, '<html>A', { outcome: 'refused', note: 'HTTP 200, but not "ok": <html>A', broken: true }],
-  [200, 'no_team', { outcome: 'refused', note: 'HTTP 200, but not "ok": no_team', broken: true }],
+  [
+    200,
+    'no_team',
+    {
+      outcome: 'refused',
+      note: 'HTTP 200, but not "ok": Slack no longer knows the workspace of this webhook: no_team',
+      broken: true,
+    },
+  ],
+  [
+    404,
+    '{"error":"no_service"}',
+    {
+      outcome: 'refused',
+      note: 'HTTP 404: Slack no longer knows this webhook: no_service',
+      broken: true,
+    },
+  ],
   [201, 'ok', { outcome: 'refused', note: 'HTTP 201: ok' }],
   [400, 'no_text', { outcome: 'refused', note: 'HTTP 400: no_text' }],
   [400, 'invalid_token', { outcome: 'refused', note: 'HTTP 400: invalid_token', broken: true }],

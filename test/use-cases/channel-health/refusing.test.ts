@@ -99,7 +99,11 @@ describe('ten events in five minutes', () => {
     const rows = await Promise.all(
       [0, 1].map(async (i) => (await world.getEvent(idOf(i))).body.deliveries[0]),
     )
-    const refused = { state: 'refused', attempts: 1, note: 'HTTP 404: no_service' }
+    const refused = {
+      state: 'refused',
+      attempts: 1,
+      note: 'HTTP 404: Slack no longer knows this webhook: no_service',
+    }
     expect(rows).toMatchObject([{ channel: 'chat', ...refused }, refused])
     expect((await world.getEvent(idOf(0))).body.deliveries.slice(1)).toMatchObject([
       { channel: 'team', moment: 'scheduled', insteadOf: 'chat' },
@@ -120,7 +124,7 @@ describe('ten events in five minutes', () => {
         by: 'webhook',
         state: 'refusing',
         since,
-        note: 'HTTP 404: no_service',
+        note: 'HTTP 404: Slack no longer knows this webhook: no_service',
       },
       { name: 'team', kind: 'teams', fallback: 'chat', state: 'ok' },
     ])
