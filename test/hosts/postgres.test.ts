@@ -22,6 +22,7 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
   let sink: Server
   /** Bodies that arrived, the oldest first. */
   let got: { path: string; body: string }[]
+  let isHanging: boolean
   let database: string
   let ports: number[]
   let relays: Program[]
@@ -33,7 +34,7 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
       let body = ''
       for await (const piece of request) body += piece
       got.push({ path: request.url ?? '', body })
-      response.end('ok')
+      if (!isHanging) response.end('ok')
     })
     await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve))
   }, 120_000)
@@ -45,6 +46,7 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
   })
   beforeEach(async () => {
     got = []
+    isHanging = false
     relays = []
     database = await server.newDatabase()
     ports = [await freePort(), await freePort()]
@@ -136,6 +138,21 @@ describe.skipIf(noPostgres)(`relays on one database: ${postgresNeeded}`, () => {
       expect(got).toHaveLength(2)
     },
   )
+
+  test('a relay that stops hands back what it has under way', patience, async () => {
+    isHanging = true
+    const first = await start(0)
+    await beacon('web_0', () => 0).sees([soon()])
+    await until(() => got[0])
+    // longer than a test waits for a stop elsewhere
+    first.kill('SIGTERM')
+    await first.exited
+    const line = first.entries.find(({ event: name }) => name === 'delivery_retried')
+    expect(line).toMatchObject({ attempts: 1, state: 'pending' })
+    isHanging = false
+    await start(1)
+    await until(() => got[1])
+  })
 
   test(
     'one of them is killed again and again: all is told, and little twice',

@@ -41,6 +41,8 @@ const readPlacesAfar = 4
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * 60_000
 const noteEveryMs = 30_000
+/** Time to record attempts that a stop broke off, so that no relay need wait for their leases to end. */
+const brokenOffMs = 2_000
 /**
  * Tokens of Entra for Azure Database for PostgreSQL:
  * https://learn.microsoft.com/azure/postgresql/flexible-server/how-to-configure-sign-in-azure-ad-authentication
@@ -196,6 +198,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
       await loop.stop(drainMs)
       clearTimeout(timer)
       await Promise.all([outbound.close(), forBound.close()])
+      await loop.stop(brokenOffMs)
     },
   }
 }
