@@ -15,6 +15,7 @@ import {
   eventGrid,
   isAffected,
   isOfNamed,
+  isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
@@ -36,6 +37,9 @@ function cannotHaveStarted(record: EventRecord, now: number): boolean {
 export function isDoubtful({ by, vm }: Started, facts: Facts): boolean {
   return by !== undefined || (vm !== undefined && !hits(facts, vm))
 }
+
+/** After so many beacons told of starts that were none, none is believed that others contradict. */
+const maxWrong = 3
 
 /** A pace, and some time for the way. */
 const recentMs = openPaceMs + 15_000
@@ -60,13 +64,16 @@ export function isTooEarly(
   const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
   const { facts, wrongStart } = record
   if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
-  // the list is minutes old, so it denies only those who were wrong before
+  // the list is minutes old, so it alone denies only those who were wrong before
   const wasWrongBefore = wrongStart === true || wrongStart?.includes(teller) === true
+  const isListed = waits.some(({ beacon }) => beacon === resourceGraph)
+  // so many were wrong that one is not believed while anybody shows otherwise
+  const isDistrusted = wrongStart === true || (wrongStart?.length ?? 0) >= maxWrong
   const isDenied =
-    by === 'azure'
-      ? waits.length > 0
-      : wasWrongBefore &&
-        (waits.some(({ beacon }) => beacon === resourceGraph) || mostWait(record, listening))
+    by === 'azure' || isDistrusted
+      ? waits.some(({ beacon }) => beacon !== teller)
+      : (wasWrongBefore && isListed) ||
+        (wrongStart !== undefined && mostWait(record, teller, 'Started', listening))
   return isDenied && cannotHaveStarted(record, listening.now)
 }
 
@@ -102,17 +109,33 @@ function knows(
   const isBetter =
     record.started?.by === 'azure'
       ? beacon !== eventGrid
-      : beacon === resourceGraph || mostWait(record, listening)
+      : beacon === resourceGraph || mostWait(record, beacon, 'Scheduled', listening)
   const speaks = isBetter && isSpeaker(record, reporter, shown, listening)
   return speaks && cannotHaveStarted(record, listening.now)
 }
 
-/** More VMs show that the event waits than that it has started, and two at least. */
-function mostWait({ sights }: EventRecord, listening: Listening): boolean {
-  const showing = listShowing(sights, listening)
-  const waiting = showing.filter(({ shows }) => shows.status === 'Scheduled')
-  const others = showing.filter((one) => !waiting.includes(one))
-  return countDistinct(waiting) > Math.max(1, countDistinct(others))
+/**
+ * With this beacon's word, more VMs show that the event waits than that it has started, and two at least. Of equally
+ * many, Azure's list decides, once a start was wrong.
+ */
+function mostWait(
+  { sights, wrongStart }: EventRecord,
+  beacon: string,
+  status: Sight['shows']['status'],
+  listening: Listening,
+): boolean {
+  const showing = listShowing(sights, listening).filter((one) => one.beacon !== beacon)
+  const waits = ({ shows }: Sight) => shows.status === 'Scheduled'
+  const own = Number(status === 'Scheduled')
+  const waiting = countDistinct(showing.filter(waits)) + own
+  const others = countDistinct(showing.filter((one) => !waits(one))) + 1 - own
+  const list = sights.find((one) => one.beacon === resourceGraph)
+  const isListed = list !== undefined && wrongStart !== undefined && isWaiting(list, listening)
+  return waiting > Math.max(1, others) || (isListed && waiting > 0 && waiting >= others)
+}
+
+function isWaiting(one: Sight, listening: Listening): boolean {
+  return one.missing === undefined && isSeeing(one, listening) && one.shows.status === 'Scheduled'
 }
 
 function isDue({ facts }: EventRecord, now: number): boolean {

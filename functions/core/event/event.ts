@@ -264,7 +264,13 @@ interface Kept extends FeatureFields {
   /** What VMs last showed of the event. Of the VMs that it does not affect, at most four are here. */
   sights: Sight[]
   /** The newest change: when a document showed it, which values, and what they were, if known. */
-  changed?: { at: number; names: (keyof Values)[]; from: Partial<Values> }
+  changed?: {
+    at: number
+    names: (keyof Values)[]
+    from: Partial<Values>
+    /** Whose event it is was wrong before. */
+    corrects?: true
+  }
   /** Azure said that the event is over before anybody knew of it. Nobody was told, and no list shows it. */
   trace?: true
   /**

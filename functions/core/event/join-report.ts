@@ -19,6 +19,7 @@ import { withRuns } from './hook-state.ts'
 import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
+import { namedByList } from './outside.ts'
 import {
   isAffected,
   isAzure,
@@ -219,7 +220,7 @@ export function withOwnSight(
 ): EventRecord {
   const sight = sightAfter(record, known, reporter, news, listening.now)
   if (sight === undefined || !isNews(known, sight)) return record
-  const sights = withSight(record, sight, listening)
+  const sights = withSight(record, namedByList(record), sight, listening)
   if (sights === record.sights) return record
   const next: EventRecord = { ...record, sights }
   const [was, is] = [seemsOver(record), seemsOver(next)]
@@ -230,6 +231,12 @@ export function withOwnSight(
 
 function firstIn(past: EventNews['past'], trace: ShownEvent | undefined): ShownEvent | undefined {
   return past.findLast(({ kind }) => kind === 'seen')?.event ?? trace
+}
+
+function countRenames(known: Sight | undefined, { names }: Sight['shows']) {
+  const isRenamed = known !== undefined && known.shows.names !== names
+  const renames = (known?.renames ?? 0) + Number(isRenamed)
+  return renames > 0 && { renames }
 }
 
 function namedItself(known: Sight | undefined, { heardAt }: Reporter) {
@@ -266,6 +273,7 @@ function sightAfter(
     firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
     shows,
     ...(isOwn && namedItself(known, reporter)),
+    ...countRenames(known, shows),
     ...(missing && { missing }),
     ...(hooks && { hooks }),
   }

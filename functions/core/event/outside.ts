@@ -38,6 +38,12 @@ export interface Outside {
   askedAt?: number
 }
 
+/** The VMs that Azure's own list named last. */
+export function namedByList({ azure }: { azure: { outside?: Outside } }): string[] {
+  const { listed, names = [] } = azure.outside ?? {}
+  return listed ? names : []
+}
+
 /** The VMs that only Azure's word from outside names: the documents of VMs, whose values count, do not. */
 export function namedOnlyOutside({
   facts,

@@ -74,6 +74,8 @@ export interface Sight extends Reporter {
   isHit?: true
   /** When the relay first heard that from this beacon. Absent in rows of before. */
   firstHeardAt?: number
+  /** How often its document named other VMs than before. Absent: never. */
+  renames?: number
   /** Set while the beacon's document lacks the event. */
   missing?: Missing
   /** Runs of its VM's hooks for the event. Absent if there are none. */
@@ -176,7 +178,7 @@ export function listShowing(sights: Sight[], listening: Listening): Sight[] {
   )
 }
 
-export function countDistinct(sights: Sight[]): number {
+export function countDistinct(sights: Pick<Sight, 'vm'>[]): number {
   return new Set(sights.map(({ vm }) => vm.toLowerCase())).size
 }
 
@@ -254,22 +256,32 @@ export function isOlder({ bootId, counter, heardAt }: Reporter, known: Sight): b
 }
 
 /**
- * The sights with that of this report. An onlooker gets a place if there is one, or takes that of an
- * onlooker that is silent. A beacon that is silent yields to another one of its VM. Azure's own places
- * are always free.
+ * The sights with that of this report. An onlooker gets a place if there is one, or takes that of an onlooker that is
+ * silent. A VM that names itself also takes that of an onlooker that names only others. A beacon that is silent yields
+ * to another one of its VM. Azure's own places are always free, and those of VMs that Azure's list names (`listed`).
  */
-export function withSight({ facts, sights }: Seen, sight: Sight, listening: Listening): Sight[] {
+export function withSight(
+  { facts, sights }: Seen,
+  listed: string[],
+  sight: Sight,
+  listening: Listening,
+): Sight[] {
+  const isKnown = (one: Sight) =>
+    isAffected(facts, one) ||
+    isAzure(one) ||
+    (hits({ resources: listed }, one.vm) && !isElsewhere(facts, one))
   const isSilent = (one: Sight) => !isHeard(one, listening)
   const kept = sights.filter(
     (one) => one.beacon === sight.beacon || !(isSilent(one) && isSameVm(one, sight)),
   )
   const place = kept.findIndex(({ beacon }) => beacon === sight.beacon)
   if (place !== -1) return kept.with(place, sight)
-  if (isAffected(facts, sight) || isAzure(sight)) return [...kept, sight]
-  const onlookers = kept.filter((one) => !isAzure(one) && !isAffected(facts, one))
+  if (isKnown(sight)) return [...kept, sight]
+  const onlookers = kept.filter((one) => !isKnown(one))
   if (onlookers.length < maxOnlookers) return [...kept, sight]
-  const silent = onlookers.find(isSilent)
-  return silent === undefined ? sights : [...kept.filter((one) => one !== silent), sight]
+  const yields = (one: Sight) => sight.isHit === true && one.isHit !== true
+  const last = onlookers.find(isSilent) ?? onlookers.findLast(yields)
+  return last === undefined ? sights : [...kept.filter((one) => one !== last), sight]
 }
 
 function isSameVm(one: KnownVm, other: KnownVm): boolean {

@@ -8,6 +8,8 @@ import { inert, never, type Stage } from './stage.ts'
  * attacker any number.
  */
 const maxChangesSent = 50
+/** So many more are told if the VMs of the event were wrong: an attacker may have used up the others. */
+const maxCorrections = 10
 const seldomMs = 10 * 60_000
 
 /** Adds at most one moment: the step from what people know to what is known now. */
@@ -31,7 +33,7 @@ export const told: Stage = {
     const isExpiry = record.overruled !== from.overruled
     // a person hears that their approval no longer counts; rules may approve again and again
     const isOfPerson = isExpiry && lastExpired(record)?.how !== 'policy'
-    const isChanged = record.changed?.at !== before?.changed?.at && notified.last !== last
+    const isChanged = record.changed !== before?.changed && notified.last !== last
     const isDue = isSeldom(record) ? seldomAt(record) <= listening.now : isChanged || isExpiry
     return isOfPerson || isDue ? withMoment('changed', count + 1) : life
   },
@@ -42,8 +44,9 @@ function notedAs(epoch: number, count: number, last: string, at: number) {
   return { epoch, count, last, ...(count >= maxChangesSent && { at }) }
 }
 
-function isSeldom({ phase, epoch, notified }: EventRecord): boolean {
-  return phase === 'scheduled' && notified?.epoch === epoch && notified.count >= maxChangesSent
+function isSeldom({ phase, epoch, notified, changed }: EventRecord): boolean {
+  const most = maxChangesSent + (changed?.corrects ? maxCorrections : 0)
+  return phase === 'scheduled' && notified?.epoch === epoch && notified.count >= most
 }
 
 /** When people hear of the newest values, if they do not know them. */

@@ -21,7 +21,7 @@ import {
   toShown,
 } from './sight.ts'
 import { firstVms } from './tidy.ts'
-import { isOutvoted, isUnlisted, outweighs } from './weight.ts'
+import { isMostShown, isOutvoted, isUnlisted, outweighs } from './weight.ts'
 
 const valueNames = [...ruled, 'notBeforeAt', 'description'] as const
 
@@ -35,7 +35,8 @@ export function withValues(
   const facts = knownBeside(record, reporter, shown)
   const { polledAt } = reporter
   const isAdded = addsItself(record, reporter, shown)
-  const names = takenFrom(record, reporter, shown, isAdded, listening)
+  const isWeightier = outweighs(record, reporter, shown, listening)
+  const names = takenFrom(record, reporter, shown, { isAdded, isWeightier }, listening)
   const all = isAdded ? { ...shown, ...withName(facts, reporter.vm) } : shown
   const taken = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Values>
   const valued = {
@@ -45,7 +46,7 @@ export function withValues(
   const takesVms = names.includes('resources') || facts.resources.length === 0
   const merged = withSelfNamed(
     withVms(valued, takesVms ? all : facts),
-    selfNamedAfter(record, reporter, shown, isAdded, listening),
+    selfNamedAfter(record, reporter, shown, { isAdded, isWeightier }, listening),
   )
   if (JSON.stringify(merged) === JSON.stringify(record.facts)) return record
   const learned = { ...record, facts: merged }
@@ -54,7 +55,13 @@ export function withValues(
   const news = isTimed ? [...names, 'notBeforeAt' as const] : names
   if (news.length === 0) return learned
   const from = Object.fromEntries(Object.entries(facts).filter(([name]) => name in taken))
-  const changed = { ...learned, changed: { at: polledAt, names: news, from } }
+  const change = {
+    at: polledAt,
+    names: news,
+    from,
+    ...(isWeightier && { corrects: true as const }),
+  }
+  const changed = { ...learned, changed: change }
   const noted = addHistory(changed, {
     at: polledAt,
     what: 'changed',
@@ -62,6 +69,12 @@ export function withValues(
   })
   // a moved NotBefore starts new reminders
   return news.includes('notBeforeAt') ? { ...noted, reminders: { passed: [] } } : noted
+}
+
+/** `isAdded`: a VM names itself for the first time. `isWeightier`: see `outweighs`. */
+interface Word {
+  isAdded: boolean
+  isWeightier: boolean
 }
 
 const optional = ['source', 'durationSeconds', 'notBeforeAt', 'description'] as const
@@ -104,30 +117,40 @@ function takenFrom(
   record: EventRecord,
   reporter: Reporter,
   shown: Facts & Pick<Sight['shows'], 'status'>,
-  isAdded: boolean,
+  { isAdded, isWeightier }: Word,
   listening: Listening,
 ): (keyof Values)[] {
   const { facts, sights } = record
   const { beacon } = reporter
-  const { others, affected } = seenBeside({ facts, sights }, reporter, listening)
+  const { others, affected } = seenBeside(record, reporter, listening)
   // one that is not known as affected adds its name, and changes nothing that an affected VM shows
-  const isWeightier = outweighs(record, reporter, shown, listening)
   const isOfAffected = isWeightier || speaksForIt(record, reporter, shown, listening)
   if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
-  const speakers = isOfAffected ? affected : others
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
   return valueNames.filter((name) => {
     if (!differs(name, known, own)) return false
-    const mayName = isOfAffected || mayNameVms(record, reporter, shown, listening)
-    if (name === 'resources' && (isAdded || !mayName)) return isAdded
+    if (name === 'resources' && isAdded) return true
     if (isWeightier) return true
-    if (name === 'resources' && keepsVms(record, reporter, shown, listening)) return false
+    if (name === 'resources' && !mayChangeVms(record, reporter, shown, isOfAffected, listening))
+      return false
+    if (!isOfAffected) return isMostShown(name, others, reporter, { known, own })
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
-    return hasChanged || speakers.every(({ shows }) => differs(name, known, shows))
+    return hasChanged || affected.every(({ shows }) => differs(name, known, shows))
   })
+}
+
+function mayChangeVms(
+  record: EventRecord,
+  reporter: Reporter,
+  shown: Facts,
+  isOfAffected: boolean,
+  listening: Listening,
+): boolean {
+  const mayName = isOfAffected || mayNameVms(record, reporter, shown, listening)
+  return mayName && !keepsVms(record, reporter, shown, listening)
 }
 
 /** Who else shows the event now, as far as that is known by documents or by Azure's list. */
@@ -268,7 +291,7 @@ function selfNamedAfter(
   record: EventRecord,
   reporter: Reporter,
   shown: Facts,
-  isAdded: boolean,
+  { isAdded, isWeightier }: Word,
   listening: Listening,
 ): string[] {
   const before = record.facts.selfNamed ?? []
@@ -282,7 +305,7 @@ function selfNamedAfter(
   }
   const knows =
     reporter.beacon === resourceGraph ||
-    outweighs(record, reporter, shown, listening) ||
+    isWeightier ||
     speaksForIt(record, reporter, shown, listening)
   return knows ? before.filter((name) => !hits(shown, name)) : before
 }

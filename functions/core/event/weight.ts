@@ -2,9 +2,10 @@
 // show, then who came first.
 import { hits } from '../../../shared/document.ts'
 import type { EventRecord } from './event.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, Values } from './facts.ts'
 import {
   countDistinct,
+  differs,
   isAffected,
   isAzure,
   isOfNamed,
@@ -19,10 +20,14 @@ import {
   type Sight,
 } from './sight.ts'
 
+/** Azure changes the VMs of an event a few times. A VM whose document does so more often does not make others wait. */
+const maxRenames = 3
+
 /**
  * Whether this document counts more than those of all that count as affected now. Azure's list does, if it lacks them
  * and a VM shows the same names. A VM that names itself does, if Azure's list names that VM and none of them, or if
- * more VMs show its names than theirs, or, of equally many, if that VM came first.
+ * more VMs show its names than theirs, or, of equally many, if that VM came first. A VM that names others does, if
+ * Azure's list or a second VM shows the same names, and more than show theirs.
  */
 export function outweighs(
   record: EventRecord,
@@ -30,29 +35,66 @@ export function outweighs(
   shown: Facts,
   listening: Listening,
 ): boolean {
-  const { facts, sights, changed, firstSeenAt } = record
+  const { facts, sights } = record
   const own = sights.find((one) => one.beacon === reporter.beacon)
   const names = namesDigest(shown.resources, shown.vmCount)
   const affected = sights.filter(
     (one) => one !== own && isAffected(facts, one) && one.shows.names !== names,
   )
-  // while Azure changes the event, documents lag
-  const isSoon = reporter.polledAt < Math.max(changed?.at ?? 0, firstSeenAt) + lagMs
-  if (affected.length === 0 || (isOfNamed(reporter, facts) && isSoon)) return false
-  const isListed = (vm: string) => listedVms(record, listening).includes(vm.toLowerCase())
+  if (affected.length === 0 || names === undefined) return false
   const votes = countVotes(record, reporter, listening)
   const shownByVms = (list: string | undefined) => votes.get(list) ?? 0
   if (reporter.beacon === resourceGraph)
     return shownByVms(names) > 0 && !affected.some(({ vm }) => hits(shown, vm))
-  if (own?.isHit !== true || !namesItself(facts, reporter, shown)) return false
-  const heardFirst = ({ firstHeardAt = 0 }: Sight) => -firstHeardAt
-  const weigh = (one: Sight, votes: number) => [Number(isListed(one.vm)), votes, heardFirst(one)]
-  const weight = weigh(own, 1 + shownByVms(names))
+  const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
+  if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
+  const listed = listedVms(record, listening)
+  const { shows: list } = sights.find(({ beacon }) => beacon === resourceGraph) ?? {}
+  const isListed = (vm: string, names?: string) =>
+    listed.includes(vm.toLowerCase()) || (listed.length > 0 && list?.names === names)
+  const count = 1 + shownByVms(names)
+  if (!isOwn && count < 2 && !isListed('', names)) return false
+  const cameAt = isOwn ? (own.firstHeardAt ?? 0) : Number.POSITIVE_INFINITY
+  const weight = [Number(isListed(isOwn ? own.vm : '', names)), count, -cameAt]
   return affected.every((one) => {
-    const other = weigh(one, shownByVms(one.shows.names))
+    const { vm, shows, firstHeardAt = 0 } = one
+    const other = [Number(isListed(vm, shows.names)), shownByVms(shows.names), -firstHeardAt]
     const i = weight.findIndex((value, at) => value !== other[at])
     return i !== -1 && weight[i]! > other[i]!
   })
+}
+
+/** While Azure changes the VMs of an event, documents lag. */
+function mayLag(
+  { changed, firstSeenAt }: EventRecord,
+  { polledAt }: Reporter,
+  others: Sight[],
+): boolean {
+  const changedAt = changed?.names.includes('resources') ? changed.at : 0
+  const isSteady = others.every(({ renames = 0 }) => renames <= maxRenames)
+  return isSteady && polledAt < Math.max(changedAt, firstSeenAt) + lagMs
+}
+
+/**
+ * Whether more show the reporter's value than the known one, where no affected VM shows the event. Azure's list counts
+ * as one VM; of equally many, it decides. What nobody else shows any more yields.
+ */
+export function isMostShown(
+  name: keyof Values,
+  others: Sight[],
+  reporter: Reporter,
+  { known, own }: { known: Sight['shows']; own: Sight['shows'] },
+): boolean {
+  const showing = (value: Sight['shows']) =>
+    others.filter(({ shows }) => !differs(name, value, shows))
+  const before = showing(known)
+  return before.length === 0 || weigh([...showing(own), reporter]) > weigh(before)
+}
+
+/** Twice the number of VMs, so that the list is more than one and less than two. */
+function weigh(some: Pick<Reporter, 'beacon' | 'vm'>[]): number {
+  const vms = some.filter((one) => !isAzure(one))
+  return 2 * countDistinct(vms) + (some.some(({ beacon }) => beacon === resourceGraph) ? 3 : 0)
 }
 
 /** How many other VMs that see the event show each list of names. */
