@@ -1,6 +1,7 @@
 // `npm run sim`: worlds, one for each seed, on all cores. At the end come the stories of seeds that broke,
 // the lowest first. The last line sums up.
 import { command, exitCodes, type Io, wrong } from '../../functions/cli/command.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { readKinds } from './faults.ts'
 import { storages } from './storages.ts'
 import { shrink, tell } from './story.ts'
@@ -28,37 +29,49 @@ Exit codes: 0 if every promise was kept, otherwise 1.
 Example:
   SEED=7 RUNS=100 npm run sim`,
   async run({ io }) {
-    const { environment, print, progress } = io
-    const first = numberOf(environment, 'SEED', 1)
-    const count = numberOf(environment, 'RUNS', 1_000)
+    const { environment } = io
+    const storage = storageOf(environment.STORAGE ?? 'sqlite')
+    const server = storage === 'postgres' ? await startPostgres() : undefined
     const options = {
+      ...(server && { postgresPort: server.port }),
       without: readKinds(environment.WITHOUT ?? ''),
       only: readKinds(environment.ONLY ?? ''),
-      storage: storageOf(environment.STORAGE ?? 'sqlite'),
+      storage,
     }
-    const totals = createTotals()
-    const met = new Map<string, number>()
-    const broken: number[] = []
-    await runSeeds({ first, count }, options, (ran) => {
-      const thousands = Math.floor(totals.sums.seeds / everySeeds)
-      totals.addSums(ran.sums)
-      for (const [what, times] of ran.met) met.set(what, (met.get(what) ?? 0) + times)
-      for (const { seed, promise } of ran.broken) {
-        broken.push(seed)
-        print(`seed ${seed} breaks "${promise}"`)
-      }
-      const more = Math.floor(totals.sums.seeds / everySeeds) > thousands
-      if (more && totals.sums.seeds < count) print(totals.line())
-      progress(`${totals.sums.seeds} of ${count} worlds`)
-    })
-    for (const seed of broken.sort((a, b) => a - b).slice(0, maxStories)) {
-      await tellOf(seed, options, io)
+    try {
+      return await simulate(options, io)
+    } finally {
+      await server?.stop()
     }
-    if (environment.MET) for (const [what, times] of met) print(`met ${times}: ${what}`)
-    print(totals.line())
-    return totals.sums.broken > 0 ? exitCodes.broken : exitCodes.fine
   },
 })
+
+async function simulate(options: Options, io: Io): Promise<number> {
+  const { environment, print, progress } = io
+  const first = numberOf(environment, 'SEED', 1)
+  const count = numberOf(environment, 'RUNS', 1_000)
+  const totals = createTotals()
+  const met = new Map<string, number>()
+  const broken: number[] = []
+  await runSeeds({ first, count }, options, (ran) => {
+    const thousands = Math.floor(totals.sums.seeds / everySeeds)
+    totals.addSums(ran.sums)
+    for (const [what, times] of ran.met) met.set(what, (met.get(what) ?? 0) + times)
+    for (const { seed, promise } of ran.broken) {
+      broken.push(seed)
+      print(`seed ${seed} breaks "${promise}"`)
+    }
+    const more = Math.floor(totals.sums.seeds / everySeeds) > thousands
+    if (more && totals.sums.seeds < count) print(totals.line())
+    progress(`${totals.sums.seeds} of ${count} worlds`)
+  })
+  for (const seed of broken.sort((a, b) => a - b).slice(0, maxStories)) {
+    await tellOf(seed, options, io)
+  }
+  if (environment.MET) for (const [what, times] of met) print(`met ${times}: ${what}`)
+  print(totals.line())
+  return totals.sums.broken > 0 ? exitCodes.broken : exitCodes.fine
+}
 
 async function tellOf(seed: number, options: Options, { print }: Io) {
   const outcome = await runWorld(seed, options)

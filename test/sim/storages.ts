@@ -4,11 +4,13 @@ import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
+import { PostgresRows } from '../../functions/store/postgres/rows.ts'
 import { RelayStore } from '../../functions/store/relay-store.ts'
 import { buildRow, type Change, type Row, type Rows } from '../../functions/store/rows.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { openFile } from '../../functions/store/sqlite-file.ts'
 import type { Claim, ClaimRequest, Store } from '../../functions/store/store.ts'
+import { ownDatabase, postgresNeeded } from '../support/postgres.ts'
 import { around } from './around.ts'
 import type { Caller } from './followers.ts'
 import type { Judge } from './judge.ts'
@@ -20,45 +22,32 @@ export interface Storage {
   storeOf(worker: Caller, judge: Judge): Store
   /** Without faults, for a look at the end. */
   plain: Store
-  close(): void
+  close(): void | Promise<void>
+}
+
+interface Ground {
+  /** Changes what each process makes of a table of Azure. */
+  spoilTable?: ((table: Table) => Table) | undefined
+  /** Where a PostgreSQL listens. */
+  postgresPort?: number | undefined
 }
 
 export const storages = {
   sqlite(kernel: Kernel): Storage {
     const file = openFile(':memory:')
     const rows = new SqlRows(file, { nonce: 'world' })
-    const newId = namesOf('lease')
-    const body = 'SELECT body FROM rows WHERE partition = ? AND row = ?'
-    const seen = new RowWatch((...of) => file.all(body, ...of)[0]?.body as string | undefined)
-    const options = { newId, random: () => 0.5, elapsed: () => kernel.now }
-    return {
-      plain: new RelayStore({ rows, ...options }),
-      storeOf(worker, judge) {
-        const change = async (partition: string, changes: Change[]) => {
-          const outcome = await rows.change(partition, changes)
-          if (outcome !== 'conflict') {
-            seen.tell(judge, worker.process.name, partition, ...effectOf(changes, outcome))
-          }
-          return outcome
-        }
-        const random = () => worker.chance()
-        const store = new RelayStore({ rows: withChange(rows, change), ...options, random })
-        return around(watch(store, judge), async (method, _args, call) => {
-          // looked at all the time, and hardly ever found: no step, or a seed would make another world
-          const isNothing = method === 'dueBeacons' && ((await call()) as unknown[]).length === 0
-          if (isNothing) return []
-          await worker.step()
-          const result = await call()
-          await worker.step()
-          return result
-        })
-      },
-      close: () => file.close(),
-    }
+    return stepByStep(kernel, rows, () => file.close())
   },
 
-  /** `spoil` changes what each process makes of the table. */
-  azure(kernel: Kernel, spoil: (table: Table) => Table = (table) => table): Storage {
+  /** The statements are real, and what the network does to them is not: a call is one step, as with SQLite. */
+  postgres(kernel: Kernel, { postgresPort }: Ground): Storage {
+    if (postgresPort === undefined) throw new Error(postgresNeeded)
+    const database = ownDatabase(postgresPort)
+    const rows = new PostgresRows({ query: database.query, nonce: 'world' })
+    return stepByStep(kernel, rows, () => database.drop())
+  },
+
+  azure(kernel: Kernel, { spoilTable: spoil = (table: Table) => table }: Ground): Storage {
     const table = new WorldTable()
     const newId = namesOf('id')
     const now = () => kernel.now
@@ -81,6 +70,40 @@ export const storages = {
       close() {},
     }
   },
+}
+
+/** A call of the store is one step of its process, which may end before and after it. */
+function stepByStep(kernel: Kernel, rows: Rows, close: Storage['close']): Storage {
+  const newId = namesOf('lease')
+  const bodies = new Map<string, string>()
+  const seen = new RowWatch((...of) => bodies.get(JSON.stringify(of)))
+  const options = { newId, random: () => 0.5, elapsed: () => kernel.now }
+  return {
+    plain: new RelayStore({ rows, ...options }),
+    storeOf(worker, judge) {
+      const change: Rows['change'] = async (partition, changes, later) => {
+        const outcome = await rows.change(partition, changes, later)
+        if (outcome === 'conflict') return outcome
+        const [written, removed] = effectOf(changes, outcome)
+        for (const { row } of written) bodies.set(JSON.stringify([partition, row.row]), row.body)
+        for (const row of removed) bodies.delete(JSON.stringify([partition, row]))
+        seen.tell(judge, worker.process.name, partition, written, removed)
+        return outcome
+      }
+      const random = () => worker.chance()
+      const store = new RelayStore({ rows: withChange(rows, change), ...options, random })
+      return around(watch(store, judge), async (method, _args, call) => {
+        // looked at all the time, and hardly ever found: no step, or a seed would make another world
+        const isNothing = method === 'dueBeacons' && ((await call()) as unknown[]).length === 0
+        if (isNothing) return []
+        await worker.step()
+        const result = await call()
+        await worker.step()
+        return result
+      })
+    },
+    close,
+  }
 }
 
 function withChange(rows: Rows, change: Rows['change']): Rows {

@@ -41,6 +41,8 @@ const beaconsEndMs = 30 * minute
 export interface Options {
   /** What the relays keep their rows in; SQLite, if nothing is said. */
   storage?: keyof typeof storages
+  /** Where a PostgreSQL listens, for worlds on it. */
+  postgresPort?: number
   /** Kinds of faults that this run leaves out. */
   without?: readonly string[]
   /** The kinds of faults in each run, and no others. Absent or empty: the seed chooses. */
@@ -73,7 +75,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   const plan = makePlan(random.fork('plan'), faults)
   const kernel = new Kernel(startAt)
   const name = options.storage ?? 'sqlite'
-  const storage = storages[name](kernel, options.spoilTable)
+  const storage = storages[name](kernel, options)
   const world = build({ kernel, plan, faults, random, storage, options, http: seed % 8 === 0 })
   const { judge, platform } = world
   const mayWait = faults.channel_dead > 0 || plan.subscriptions.length > 0
@@ -95,7 +97,7 @@ export async function runWorld(seed: number, options: Options = {}): Promise<Out
   if (judge.broken.length === 0) {
     await checkEnd(judge, storage.plain)
   }
-  storage.close()
+  await storage.close()
   const { stats, met, broken, trace } = judge
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
   const of = { seed, storage: name, faults: kindsOf(faults) }

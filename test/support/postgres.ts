@@ -73,16 +73,7 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     ...settings,
   }
   const words = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const address = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
-  const run = async (text: string) => {
-    const client = new Client({ connectionString: address('postgres') })
-    await client.connect()
-    try {
-      return (await client.query(text)).rows
-    } finally {
-      await client.end()
-    }
-  }
+  const run = (text: string) => runOn(port, text)
   let server: ReturnType<typeof launch> | undefined
   const launch = () => {
     const args = ['-D', folder, '-p', String(port), ...words]
@@ -112,16 +103,52 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     port,
     run,
     start,
-    async newDatabase() {
-      const name = `t${randomUUID().replaceAll('-', '')}`
-      await run(`CREATE DATABASE ${name}`)
-      return address(name)
-    },
+    newDatabase: () => newDatabaseOn(port),
     // its children end as they lose it
     kill: () => end('SIGKILL'),
     async stop() {
       await end('SIGQUIT')
       rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+const address = (port: number, database: string) =>
+  `postgres://postgres@127.0.0.1:${port}/${database}`
+
+async function runOn(port: number, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: address(port, 'postgres') })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** The address of a new, empty database. */
+async function newDatabaseOn(port: number): Promise<string> {
+  const name = `t${randomUUID().replaceAll('-', '')}`
+  await runOn(port, `CREATE DATABASE ${name}`)
+  return address(port, name)
+}
+
+export interface OwnDatabase extends Pick<Database, 'query'> {
+  drop(): Promise<void>
+}
+
+/** A new database on a server, perhaps of another thread. It is there once the first statement needs it. */
+export function ownDatabase(port: number): OwnDatabase {
+  const opened = (async () => {
+    const at = await newDatabaseOn(port)
+    return { at, database: await connect(at) }
+  })()
+  return {
+    query: async (text, values) => (await opened).database.query(text, values),
+    async drop() {
+      const { at, database } = await opened
+      await database.close()
+      await runOn(port, `DROP DATABASE ${nameIn(at)} WITH (FORCE)`)
     },
   }
 }
