@@ -35,6 +35,10 @@ export const relaySettings: Record<string, Setting> = {
     about:
       'Plain Node only. The address of a PostgreSQL, which several relays may share, in place of the file in FOGHORN_DATA: see [two relays on PostgreSQL](install-relay-postgres.md).',
   },
+  FOGHORN_DATABASE_PASSWORD: {
+    usual: '',
+    about: 'Plain Node only. The password of FOGHORN_DATABASE, as it is, if the address has none.',
+  },
   FOGHORN_LINK_KEY: {
     usual: '',
     about:

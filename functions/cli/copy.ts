@@ -31,9 +31,11 @@ Example:
   async run({ options: { to }, io }) {
     if (to !== 'postgres' && to !== 'file')
       throw wrong(to === undefined ? '--to is missing' : `--to is "${to}"; write postgres or file`)
-    const { FOGHORN_DATABASE: given, FOGHORN_DATA: data } = io.environment
+    const { environment } = io
+    const { FOGHORN_DATABASE: given, FOGHORN_DATABASE_PASSWORD: password } = environment
+    const { FOGHORN_DATA: data } = environment
     if (!given) throw wrong('FOGHORN_DATABASE is not set')
-    const address = readDatabaseAddress(given)
+    const address = readDatabaseAddress(given, password)
     const path = join(resolve(data || '.foghorn'), databaseName)
     if (to === 'postgres' && !existsSync(path)) throw wrong(`there is no database at "${path}"`)
     if (to === 'file' && existsSync(path))

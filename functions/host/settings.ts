@@ -82,6 +82,7 @@ function secretsAsWritten({
   AzureWebJobsStorage = '',
   IDENTITY_HEADER = '',
   FOGHORN_DATABASE = '',
+  FOGHORN_DATABASE_PASSWORD = '',
 }: Environment): string[] {
   const account = /AccountKey=([^;]+)/.exec(AzureWebJobsStorage)?.[1] ?? ''
   return [
@@ -89,6 +90,7 @@ function secretsAsWritten({
     account,
     IDENTITY_HEADER,
     ...secretsInUrl(FOGHORN_DATABASE),
+    FOGHORN_DATABASE_PASSWORD,
   ]
 }
 

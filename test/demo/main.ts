@@ -42,7 +42,7 @@ let ending = false
 let interrupted = 130
 
 export const demo = command({
-  usage: `[--auto] [--beaconless | --kubernetes] [--host ${hosts.join('|')}]`,
+  usage: `[--auto] [--beaconless | --kubernetes] [--host ${hosts.join('|')}] [--database ADDRESS]`,
   about: `
 Plays one maintenance event on this machine: a relay, simulated VMs and four channels.
 
@@ -50,19 +50,24 @@ Plays one maintenance event on this machine: a relay, simulated VMs and four cha
   --beaconless  no beacon is on the VMs: Azure sends the event itself, and the relay tells Azure
   --kubernetes  the VMs are nodes of Kubernetes: they are drained before the event, and uncordoned
   --host        where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure
-                Functions with Azurite as its storage, or Cloudflare's workerd`,
+                Functions with Azurite as its storage, or Cloudflare's workerd
+  --database    the address of an empty PostgreSQL, postgres://…, for the relay on plain Node`,
   options: {
     ...{ auto: flag, beaconless: flag, kubernetes: flag },
     host: { ...text, default: hosts[0] },
+    database: text,
   },
-  async run({ options: { auto = false, beaconless = false, kubernetes = false, host: named } }) {
+  async run({ options }) {
+    const { auto = false, beaconless = false, kubernetes = false, host: named, database } = options
     const host = hosts.find((one) => one === named)
     if (host === undefined) throw wrong(`--host is "${named}"; write one of ${hosts.join(', ')}`)
     if (beaconless && kubernetes) throw wrong('--beaconless and --kubernetes exclude each other')
+    if (database !== undefined && host !== 'node')
+      throw wrong('--database is for the relay on plain Node; leave out --host')
     process.once('SIGINT', () => void end(interrupted))
     if (auto) noticeSeconds = noticeFor.auto
     try {
-      await play(auto, host, { isBeaconless: beaconless, isKubernetes: kubernetes })
+      await play(auto, host, { isBeaconless: beaconless, isKubernetes: kubernetes, database })
     } catch (error) {
       terminal.fail(`The demo failed: ${(error as Error).message}`)
       await end(1)
@@ -70,10 +75,17 @@ Plays one maintenance event on this machine: a relay, simulated VMs and four cha
   },
 })
 
+interface Kind {
+  isBeaconless: boolean
+  isKubernetes: boolean
+  /** Of a PostgreSQL. */
+  database: string | undefined
+}
+
 async function play(
   isAuto: boolean,
   host: HostName,
-  { isBeaconless, isKubernetes }: { isBeaconless: boolean; isKubernetes: boolean },
+  { isBeaconless, isKubernetes, database }: Kind,
 ): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
   const door = isBeaconless ? await startAzureDoor('web') : undefined
@@ -91,6 +103,7 @@ async function play(
     ...(isKubernetes && { config: () => ({ policy: [oneNodeAtATime] }) }),
     vms: [nodeVms, ['db_0']],
     host,
+    ...(database !== undefined && { database }),
     isBundled: true,
     onEntry: (program, entry) => {
       if (ending) return

@@ -13,6 +13,13 @@ test('all parts', () => {
   })
 })
 
+test('the password may be in a variable of its own, as it is', () => {
+  const { password } = readDatabaseAddress('postgres://a@h/b', 'p/w%@')
+  expect(password).toBe('p/w%@')
+  const twice = () => readDatabaseAddress('postgres://a:one@h/b', 'two')
+  expect(twice).toThrow('has a password, and FOGHORN_DATABASE_PASSWORD is set; remove one of them')
+})
+
 describe('a connection is encrypted, and the certificate checked', () => {
   test.each([
     ['postgres://a@db.example.com/b', true],

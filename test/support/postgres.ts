@@ -133,7 +133,7 @@ async function newDatabaseOn(port: number): Promise<string> {
   return address(port, name)
 }
 
-export interface OwnDatabase extends Pick<Database, 'query'> {
+interface OwnDatabase extends Pick<Database, 'query'> {
   drop(): Promise<void>
 }
 

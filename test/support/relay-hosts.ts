@@ -25,16 +25,19 @@ export interface RelayHost {
 interface HostOptions {
   /** As for `startAzurite`. */
   azuriteDirectory?: string
+  /** Of a PostgreSQL, for the relay on Node. */
+  database?: string
   /** Bundles the relay for Azure into this folder. Otherwise, it runs from its sources. */
   bundleFolder?: string
 }
 
 export async function prepareHost(
   name: HostName,
-  { azuriteDirectory, bundleFolder }: HostOptions,
+  { azuriteDirectory, bundleFolder, database }: HostOptions,
 ): Promise<RelayHost> {
   if (name === 'node') {
-    return { file: startCommand(), environment: {}, started: 'relay_started', async stop() {} }
+    const environment = database === undefined ? {} : { FOGHORN_DATABASE: database }
+    return { file: startCommand(), environment, started: 'relay_started', async stop() {} }
   }
   if (name === 'cloudflare') {
     const file = [process.execPath, 'infra/foghorn.mjs', 'dev:cloudflare']

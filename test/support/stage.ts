@@ -17,6 +17,8 @@ interface StageOptions {
   vms: string[][]
   /** Where the relay runs; a Node process with SQLite, if nothing is said. */
   host?: HostName
+  /** The PostgreSQL of a relay on Node, in place of SQLite. */
+  database?: string
   /** How the beacons run; the usual way, if nothing is said. */
   way?: Way
   /** On Azure, the relay is the bundle that is deployed. */
@@ -48,6 +50,7 @@ export async function startStage(options: StageOptions) {
   const azuriteDirectory = options.lastingAzurite ? join(directory, 'azurite') : undefined
   const host = await prepareHost(options.host ?? 'node', {
     ...(azuriteDirectory && { azuriteDirectory }),
+    ...(options.database && { database: options.database }),
     ...(options.isBundled && { bundleFolder: join(directory, 'bundle') }),
   })
   const port = await freePort()

@@ -27,13 +27,16 @@ export async function readSettings(given: NodeJS.ProcessEnv): Promise<Settings> 
     port: attempt(() => readPort(environment.PORT ?? '7071')),
     address: attempt(() => readListenAddress(environment.HOST || usualAddress)),
     dataDirectory: environment.FOGHORN_DATA ?? '.foghorn',
-    database: attempt(() => readDatabase(environment.FOGHORN_DATABASE)),
+    database: attempt(() => readDatabase(environment)),
   })
   return readEnvironment(given, own, configText)
 }
 
-function readDatabase(text: string | undefined): DatabaseAddress | undefined {
-  return text ? readDatabaseAddress(text) : undefined
+function readDatabase({
+  FOGHORN_DATABASE: text,
+  FOGHORN_DATABASE_PASSWORD: password,
+}: Environment): DatabaseAddress | undefined {
+  return text ? readDatabaseAddress(text, password) : undefined
 }
 
 function readPort(text: string): number {

@@ -19,8 +19,10 @@ const usualPort = 5432
 const known = ['sslmode', 'sslrootcert', 'host']
 const example = 'postgres://foghorn:PASSWORD@db.example.com/foghorn'
 
-/** Throws FoghornError `database_invalid`, without the password. */
-export function readDatabaseAddress(text: string): DatabaseAddress {
+/**
+ * `own`: FOGHORN_DATABASE_PASSWORD, as it is. Throws FoghornError `database_invalid`, without the password.
+ */
+export function readDatabaseAddress(text: string, own = ''): DatabaseAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol))
     throw invalid(`is no address of PostgreSQL; write ${example}`)
@@ -38,7 +40,7 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   if (database === '' || user === '')
     throw invalid(`names no ${user === '' ? 'user' : 'database'}; write ${example}`)
   const host = query.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
-  const password = decodeURIComponent(url.password)
+  const password = choosePassword(decodeURIComponent(url.password), own)
   const rootCertificates = query.get('sslrootcert')
   return {
     ...{ host, database, user, port: url.port === '' ? usualPort : Number(url.port) },
@@ -46,6 +48,11 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
     ...(password !== '' && { password }),
     ...(rootCertificates !== null && { rootCertificates }),
   }
+}
+
+function choosePassword(inAddress: string, own: string): string {
+  if (inAddress === '' || own === '') return inAddress + own
+  throw invalid('has a password, and FOGHORN_DATABASE_PASSWORD is set; remove one of them')
 }
 
 const encrypted = ['require', 'verify-ca', 'verify-full']
