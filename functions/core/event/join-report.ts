@@ -20,6 +20,7 @@ import { isBack, reopened } from './is-back.ts'
 import { seemsOver } from './is-over.ts'
 import type { EventNews } from './news.ts'
 import { namedByList } from './outside.ts'
+import { toShown } from './shown.ts'
 import {
   isAffected,
   isAzure,
@@ -33,7 +34,6 @@ import {
   readHome,
   type Sight,
   saidBy,
-  toShown,
   withSight,
 } from './sight.ts'
 import { withValues } from './values.ts'

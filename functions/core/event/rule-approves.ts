@@ -15,7 +15,8 @@ import { seemsOver } from './is-over.ts'
 import type { Moment } from './moment.ts'
 import { awaitedUntil, isReady, judgeReadiness, withReadiness } from './readiness.ts'
 import { isWithin } from './scope.ts'
-import { differs, type Listening, listSpeakers, mayBeHit, toShown } from './sight.ts'
+import { differs, toShown } from './shown.ts'
+import { type Listening, listSpeakers, mayBeHit } from './sight.ts'
 import {
   isTooMuch,
   type SlotRequest,

@@ -1,11 +1,11 @@
 // What one beacon last showed of one event. An event is decided from its sights alone: those of all
 // affected VMs, and of at most four onlookers. Laws 1 and 2.
-import { hits, isSameName, type ScheduledEvent, unknownType } from '../../../shared/document.ts'
+import { hits, isSameName } from '../../../shared/document.ts'
 import type { Goodbye } from '../../../shared/report.ts'
-import { hash } from '../hash.ts'
 import { maxOnlookers } from '../limits.ts'
-import type { Facts, Home, Values } from './facts.ts'
+import type { Facts, Home } from './facts.ts'
 import type { HookStates } from './hook-state.ts'
+import type { Shown } from './shown.ts'
 
 /** What rules read about a VM. Its own beacon reports it. */
 export interface KnownVm {
@@ -43,15 +43,6 @@ export interface Reporter extends KnownVm, Inventory {
   goodbye?: Goodbye
 }
 
-/** The values of the last document that showed the event. Long texts are digests. */
-interface Shown extends Pick<ScheduledEvent, 'eventType' | 'status'> {
-  source?: string
-  durationSeconds?: number
-  notBeforeAt?: number
-  names?: string
-  description?: string
-}
-
 /** What the sights of an event are judged by. */
 interface Seen {
   facts: Named
@@ -69,6 +60,7 @@ export interface Missing {
 export interface Sight extends Reporter {
   /** The first poll that showed the event. */
   firstSeenAt: number
+  /** Those of the last document that showed it. */
   shows: Shown
   /** The beacon's own document names its VM. */
   isHit?: true
@@ -300,47 +292,6 @@ const bootLagMs = 60_000
 
 function lasting({ counter: _c, heardAt: _h, polledAt: _p, bootedAt: _b, ...rest }: Sight) {
   return rest
-}
-
-const longText = 64
-
-function toDigest(text: string): string {
-  return text.length > longText ? hash(text).slice(0, 32) : text
-}
-
-/** Equal for equal lists: case, order and repetition do not matter. Undefined if no VM is named. */
-export function namesDigest(resources: string[], count?: number): string | undefined {
-  if (resources.length === 0) return undefined
-  const names = [...new Set(resources.map((name) => name.toLowerCase()))].sort()
-  return toDigest([...names, ...(count === undefined ? [] : [count])].join('|'))
-}
-
-export function toShown(event: Facts & Pick<ScheduledEvent, 'status'>): Shown {
-  const { eventType, status, source, durationSeconds, notBeforeAt, description } = event
-  const { resources, vmCount } = event
-  const names = namesDigest(resources, vmCount)
-  return {
-    eventType,
-    status,
-    ...(source !== undefined && { source }),
-    ...(durationSeconds !== undefined && { durationSeconds }),
-    ...(notBeforeAt !== undefined && { notBeforeAt }),
-    ...(description !== undefined && { description: toDigest(description) }),
-    ...(names !== undefined && { names }),
-  }
-}
-
-/** NotBefore has changed if it moved by this much. */
-const leastMoveMs = 60_000
-
-/** Whether both have the value, and it is not the same. What is missing or empty differs from nothing. */
-export function differs(name: keyof Values, one: Shown, other: Shown): boolean {
-  const key = name === 'resources' ? 'names' : name
-  const [a, b] = [one[key], other[key]]
-  if (a === undefined || b === undefined || a === unknownType || b === unknownType) return false
-  if (name === 'notBeforeAt') return Math.abs(Number(a) - Number(b)) >= leastMoveMs
-  if (name === 'description') return a !== b
-  return !isSameName(String(a), String(b))
 }
 
 /** The beacon that alone reports the event: it counts against it. Beside Azure's list, Event Grid counts no more. */

@@ -3,9 +3,9 @@
 import { hits } from '../../../shared/document.ts'
 import type { EventRecord } from './event.ts'
 import type { Facts, Values } from './facts.ts'
+import { differs, namesDigest } from './shown.ts'
 import {
   countDistinct,
-  differs,
   isAffected,
   isAzure,
   isOfNamed,
@@ -13,7 +13,6 @@ import {
   type Listening,
   lagMs,
   listShowing,
-  namesDigest,
   namesItself,
   type Reporter,
   resourceGraph,

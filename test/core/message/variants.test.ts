@@ -10,7 +10,7 @@ import type {
 } from '../../../functions/core/event/event.ts'
 import type { Facts } from '../../../functions/core/event/facts.ts'
 import type { Moment } from '../../../functions/core/event/moment.ts'
-import { toShown } from '../../../functions/core/event/sight.ts'
+import { toShown } from '../../../functions/core/event/shown.ts'
 import { withValues } from '../../../functions/core/event/values.ts'
 import { type EventView, toView } from '../../../functions/core/event/view.ts'
 import { type Askers, listAskers } from '../../../functions/core/message/askers.ts'

@@ -1,6 +1,6 @@
 // Long lists of VMs: names that Azure would not give, and how documents with them are compared.
 import { describe, expect, test } from 'vitest'
-import { namesDigest } from '../../../functions/core/event/sight.ts'
+import { namesDigest } from '../../../functions/core/event/shown.ts'
 import { bigNames } from '../../support/big.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { moments, startRelay, world } from '../../support/relay.ts'
