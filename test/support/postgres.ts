@@ -6,7 +6,7 @@ import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
 import { type Database, openDatabase } from '../../functions/store/postgres/connect.ts'
 import { PostgresRows } from '../../functions/store/postgres/rows.ts'
@@ -141,13 +141,18 @@ interface OwnDatabase extends Pick<Database, 'query'> {
 export function ownDatabase(port: number): OwnDatabase {
   const opened = (async () => {
     const at = await newDatabaseOn(port)
-    return { at, database: await connect(at) }
+    await (await connect(at)).close()
+    // without the limits of a relay: a world takes the time that the machine needs
+    return { at, pool: new Pool({ connectionString: at, max: 4 }) }
   })()
   return {
-    query: async (text, values) => (await opened).database.query(text, values),
+    async query(text, values) {
+      const { pool } = await opened
+      return (await pool.query(text, typeof values === 'function' ? values() : values)).rows
+    },
     async drop() {
-      const { at, database } = await opened
-      await database.close()
+      const { at, pool } = await opened
+      await pool.end()
       await runOn(port, `DROP DATABASE ${nameIn(at)} WITH (FORCE)`)
     },
   }
