@@ -5,10 +5,10 @@ import { messageOf } from '../../shared/errors.ts'
 import { cut } from '../../shared/text.ts'
 import type { ArmResult } from '../core/event/arm.ts'
 import type { AzureAccess } from '../core/rules/config.ts'
+import { dayMs } from '../core/units.ts'
 import type { ResourceManager } from '../use-cases/relay.ts'
 import { type Answer, type ArmRequest, isFine } from './request.ts'
 
-const dayMs = 86_400_000
 const maxReason = 300
 /** The relay tries them in this order, and keeps the one that worked. Production refused some at times. */
 export const armVersions = [

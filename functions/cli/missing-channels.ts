@@ -1,13 +1,14 @@
 // What happens to the events that are open now, if the relay that runs takes a new configuration.
 import type { Config } from '../config/config.ts'
 import { isSink } from '../core/delivery/delivery.ts'
+import { dayMs } from '../core/units.ts'
 import type { Io } from './command.ts'
 import { counted } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, readRelayUrl } from './relay.ts'
 
 const requestMs = 30_000
 /** Azure announces events at most 7 days ahead. */
-const longestOpenMs = 9 * 86_400_000
+const longestOpenMs = 9 * dayMs
 /** Requests at once. */
 const atOnce = 8
 

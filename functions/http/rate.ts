@@ -2,14 +2,13 @@
 // asker's choice, and drills, which wake people. Each process counts for itself.
 import type { Context, MiddlewareHandler } from 'hono'
 import { describeAccess } from '../core/rules/access.ts'
+import { minuteMs } from '../core/units.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
 
-const minute = 60_000
-
 const rates = {
-  endpoints: { most: 60, ms: minute, what: 'messages to endpoints' },
-  drills: { most: 6, ms: 10 * minute, what: 'drills' },
+  endpoints: { most: 60, ms: minuteMs, what: 'messages to endpoints' },
+  drills: { most: 6, ms: 10 * minuteMs, what: 'drills' },
 }
 export type RateName = keyof typeof rates
 
@@ -40,6 +39,6 @@ function refuse(c: Context, name: RateName, waitMs: number): Response {
   const { most, ms, what } = rates[name]
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000))
   c.header('retry-after', String(seconds))
-  const detail = `at most ${most} ${what} in ${ms / minute} min; ask again in ${seconds} s`
+  const detail = `at most ${most} ${what} in ${ms / minuteMs} min; ask again in ${seconds} s`
   return problem(c, 429, 'too_many_requests', detail)
 }

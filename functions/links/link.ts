@@ -5,12 +5,13 @@
 import { fromBase64, type Hmac, toBase64, webHmac } from '../../shared/signature.ts'
 import type { Delivery } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
+import { dayMs } from '../core/units.ts'
 import type { EventKey } from '../store/store.ts'
 
 /** Azure announces failing hardware up to 7 days ahead. */
-const maxTokenMs = 9 * 86_400_000
+const maxTokenMs = 9 * dayMs
 /** The page shows the result for this long after the event's end. */
-const tokenAfterEndMs = 86_400_000
+const tokenAfterEndMs = dayMs
 /** Events of one message: at least the largest `together` of the notifiers. */
 const maxListed = 20
 /** Slack accepts 3,000 characters in a button, and a whole card in Teams 20 KB. */

@@ -5,6 +5,7 @@ import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { type Published, readPublished } from '../core/event/published.ts'
 import { eventGrid } from '../core/event/sight.ts'
 import { findFleet } from '../core/rules/config.ts'
+import { minuteMs } from '../core/units.ts'
 import { outsideRow } from '../store/small-rows.ts'
 import { joinOne } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
@@ -13,7 +14,6 @@ import { raiseTrouble } from './trouble.ts'
 
 /** The identity of the relay lacks the role. */
 const forbidden = 'azure_graph_forbidden'
-const minuteMs = 60_000
 const openEveryMs = 5 * minuteMs
 const idleEveryMs = 60 * minuteMs
 /** Workers look this often whether one of them must read the list. */

@@ -7,6 +7,7 @@ import { hearsByItself } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import { hash } from '../core/hash.ts'
+import { dayMs } from '../core/units.ts'
 import { routingRow } from '../store/small-rows.ts'
 import { commitEvent } from './commit-event.ts'
 import { channelFacts, type Relay } from './relay.ts'
@@ -14,7 +15,7 @@ import { channelFacts, type Relay } from './relay.ts'
 /** More open events hear of new channels with their next message. */
 const maxEvents = 1_000
 /** A removed channel is shown this long. */
-const shownMs = 86_400_000
+const shownMs = dayMs
 
 /** Compares the configuration with the one that the open events were last routed by. */
 export async function rerouteOpen(relay: Relay): Promise<void> {

@@ -2,6 +2,7 @@
 // what ended long ago, in bounded steps.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
+import { dayMs } from '../core/units.ts'
 import { sweeps } from '../features/jobs.ts'
 import { forgottenRow } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
@@ -67,7 +68,6 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   })
 }
 
-const dayMs = 86_400_000
 const maxPerStep = 500
 /** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
 const beaconDays = 7

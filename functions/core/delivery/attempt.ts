@@ -1,6 +1,7 @@
 // The result of an attempt: when a delivery is retried or given up, and how long its channel rests.
 // `follow-up.ts` sets other times for lists and for refusals by a channel in trouble.
 import { backoffMs } from '../../../shared/retry.ts'
+import { dayMs } from '../units.ts'
 import type { Answered, Delivery, DeliveryState } from './delivery.ts'
 import { maxPauseMs, type Rate, spentByPause } from './rate.ts'
 
@@ -9,7 +10,7 @@ export const attemptMs = 15_000
 /** What a claim has read is good for this long: then another worker may have written. */
 const freshMs = 2_000
 /** Attempts stop this long after the message was planned. */
-export const giveUpMs = 24 * 3_600_000
+export const giveUpMs = dayMs
 export const maxAttempts = 1_000
 
 /** The waits between attempts before the deadline. */

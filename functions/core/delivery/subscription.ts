@@ -4,6 +4,7 @@
 import { hash } from '../hash.ts'
 import { maxSubscriptions, maxSubscriptionsOfBound } from '../limits.ts'
 import { type Access, isBound, seesToken } from '../rules/access.ts'
+import { dayMs } from '../units.ts'
 import type { SendOutcome } from './attempt.ts'
 import {
   type Answered,
@@ -68,12 +69,12 @@ export interface Subscription {
 
 export const subscriptionIdBytes = 8
 /** After a rotation, the old secret also signs for this long. */
-const oldSecretMs = 24 * 3_600_000
+const oldSecretMs = dayMs
 /** A repeated request gets the secret again within this time. */
-export const secretShownMs = 24 * 3_600_000
+export const secretShownMs = dayMs
 const maxSecrets = 4
 /** An endpoint that accepts nothing for this long is disabled. */
-export const maxFailingMs = 5 * 24 * 3_600_000
+export const maxFailingMs = 5 * dayMs
 /** An endpoint is disabled only if it has failed one message for this long. */
 const minFailingMs = 3_600_000
 export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }

@@ -2,6 +2,7 @@
 // end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a document.
 // `sight.ts` says who speaks for an event, `drill.ts` ends drills.
 import { isAdvice } from '../../../shared/document.ts'
+import { dayMs } from '../units.ts'
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'
 import {
   eventGrid,
@@ -26,7 +27,7 @@ const vmGoneMs = 2 * 60_000
 /** An event is lost if nobody that saw it has reported a document for this long after it may run. */
 export const lostMs = 10 * 60_000
 /** Or, however far NotBefore is: others may invent events of years ahead. */
-const unseenMs = 7 * 86_400_000
+const unseenMs = 7 * dayMs
 /** While a VM lacks the event, look this often. */
 const lookMs = 10_000
 

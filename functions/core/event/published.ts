@@ -1,6 +1,8 @@
 // An event as Azure publishes it outside the VMs, through Event Grid and Resource Graph. Each is the report of
 // one more onlooker, which speaks of this event alone. Azure also says how the event ended. What Event Grid says
 // is true until a speaker or Azure's list shows otherwise: others may send in its name.
+
+import { dayMs } from '../units.ts'
 import { knownVms } from './drill.ts'
 import { type Ended, type EventRecord, isOpen, type OpenRecord, withEnd } from './event.ts'
 import type { ShownEvent } from './facts.ts'
@@ -35,7 +37,7 @@ export interface Published {
 }
 
 /** Event Grid sends an event again for a day. What is older than that has a wrong time. */
-const oldestMs = 7 * 86_400_000
+const oldestMs = 7 * dayMs
 
 /**
  * Turns what Azure published into a report about one event. A time in the future becomes now, because it

@@ -6,6 +6,7 @@ import { isUnannounced } from '../event/event.ts'
 import { undecidable } from '../event/facts.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
+import { dayMs } from '../units.ts'
 import {
   byItself,
   describeDecision,
@@ -39,7 +40,7 @@ import { inVainLines, readinessLines, waitLines } from './readiness.ts'
 import type { Message } from './shape.ts'
 
 /** Microsoft announces only failing hardware longer ahead than this. */
-const longNoticeMs = 24 * 3_600_000
+const longNoticeMs = dayMs
 /** Azure's clock and ours may differ. A start this little before NotBefore is not early. */
 const earlyMs = 60_000
 

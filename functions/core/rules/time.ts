@@ -1,5 +1,6 @@
 // When a rule or route counts: on some days, between two times by the clock of a zone, as in Alertmanager's
 // time intervals. But an interval may pass midnight: then it belongs to the day on which it began.
+import { minuteMs } from '../units.ts'
 
 export interface TimeInterval {
   /** 0 is Monday. */
@@ -16,7 +17,6 @@ export interface TimeInterval {
 /** If there are several intervals, one is enough. Absent: always. */
 export type Time = TimeInterval[] | undefined
 
-const minuteMs = 60_000
 const dayMinutes = 1_440
 /** A change of a weekly interval is at most this many boundaries away: three a day and interval. */
 const daysAhead = 8

@@ -3,6 +3,7 @@
 import { isSame } from '../../../shared/signature.ts'
 import { hash } from '../hash.ts'
 import { maxTokens, maxTokensOfBound } from '../limits.ts'
+import { dayMs } from '../units.ts'
 import { type Access, type Grant, isBound, seesToken } from './access.ts'
 
 /** A token as it is stored. Times are epoch ms. */
@@ -22,7 +23,7 @@ export const tokenIdBytes = 8
 export const tokenSecretBytes = 32
 export const maxTokenDays = 3_650
 /** An expired token is listed this long, so that its owner sees why it is refused. */
-export const expiredKeptMs = 7 * 86_400_000
+export const expiredKeptMs = 7 * dayMs
 /** The use of a token is noted at most this often. */
 export const useNotedMs = 5 * 60_000
 

@@ -11,14 +11,14 @@ import {
   describeNames,
   describeSubject,
 } from '../../core/message/phrases.ts'
+import { dayMs, minuteMs } from '../../core/units.ts'
 
-const minute = 60_000
 /** Shown for an event whose duration is unknown or short: calendars hide shorter entries. */
-const leastMs = 15 * minute
+const leastMs = 15 * minuteMs
 /** The entry of a running event ends at least this long after now: the next read extends it. */
-const stillMs = 15 * minute
+const stillMs = 15 * minuteMs
 /** How long a cancelled event stays in the calendar, so that programs read that it was cancelled. */
-const cancelledMs = 7 * 86_400_000
+const cancelledMs = 7 * dayMs
 /** Octets of a line, without its end. */
 const maxLine = 75
 const refresh = 'PT15M'

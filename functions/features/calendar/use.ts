@@ -3,12 +3,13 @@
 import { inSlices } from '../../../shared/slices.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { type Access, listFleets } from '../../core/rules/access.ts'
+import { dayMs } from '../../core/units.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
 import { byBegin, calendarEntry, calendarText, isInCalendar } from './rule.ts'
 
 /** Azure announces events at most 7 days ahead, and they run for a short time. */
-const recentMs = 9 * 86_400_000
+const recentMs = 9 * dayMs
 const pageSize = 200
 /** The newest events of a fleet that the calendar is made from. */
 const maxEvents = 500

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/json.ts'
 import { maxReasonLength } from '../../core/limits.ts'
+import { minuteMs } from '../../core/units.ts'
 import { fleetsFor, readAccess } from '../../http/api/access.ts'
 import { fleetUnknown, named, problem } from '../../http/problem.ts'
 import { type Route, route } from '../../http/route.ts'
@@ -15,7 +16,6 @@ declare module '../../http/route.ts' {
   }
 }
 
-const minuteMs = 60_000
 const maxMuteMinutes = maxMuteMs / minuteMs
 const minutesRule = `write a whole number of minutes from 1 to ${maxMuteMinutes}`
 const fromRule = 'write a time such as "2026-11-21T22:00:00Z", at most 30 days ahead'

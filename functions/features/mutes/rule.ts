@@ -10,6 +10,7 @@ import type { KnownVm } from '../../core/event/sight.ts'
 import { inert, never, type Stage } from '../../core/event/stage.ts'
 import { utc } from '../../core/event/time.ts'
 import { hitNames, type Match, matchVm } from '../../core/rules/match.ts'
+import { dayMs } from '../../core/units.ts'
 
 /** The mute that counts for an event. */
 interface Muted {
@@ -73,7 +74,7 @@ export const maxMutesOfFleet = 20
 /** A muted event is looked at this often: the mute may have been ended meanwhile. */
 const lookMs = 5 * 60_000
 /** The longest mute, and how far ahead it may begin. */
-export const maxMuteMs = 30 * 86_400_000
+export const maxMuteMs = 30 * dayMs
 
 /** Undefined if the mute would begin too far ahead. */
 export function timesOfMute(

@@ -4,6 +4,7 @@
 import { isSame, toBase64 } from '../../../shared/signature.ts'
 import { type Access, may } from '../../core/rules/access.ts'
 import { accessBy, isExpired, type Token } from '../../core/rules/token.ts'
+import { dayMs } from '../../core/units.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { hasSignedOut, noteSignOut } from '../../use-cases/sign-outs.ts'
 import { randomHex, tokenFor } from '../../use-cases/tokens.ts'
@@ -12,7 +13,7 @@ import { computeDigest } from './admin-key.ts'
 /** One shift. */
 const shiftMs = 8 * 3_600_000
 /** A session that only reads, such as on a wall screen, lasts this long. Browsers keep no cookie longer. */
-const longestMs = 400 * 86_400_000
+const longestMs = 400 * dayMs
 const idBytes = 8
 
 /** Browsers accept `__Host-` only with https, which a relay on your own machine does not have. */

@@ -6,6 +6,7 @@ import { iso } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import { type Scope, scopes } from '../../core/rules/access.ts'
 import { maxTokenDays, type Token } from '../../core/rules/token.ts'
+import { dayMs } from '../../core/units.ts'
 import { listChoices, maxListed, object, quoted, textBy, time } from '../../schema/checks.ts'
 import { createToken, revokeToken, tokenFor, tokensFor } from '../../use-cases/tokens.ts'
 import { fleetUnknown, named, problem } from '../problem.ts'
@@ -13,7 +14,6 @@ import { type Route, route } from '../route.ts'
 import { fleetsFor, readAccess } from './access.ts'
 
 const maxNameLength = 64
-const dayMs = 86_400_000
 
 const aToken = z.object({
   id: z.string(),

@@ -8,6 +8,7 @@ import { publicDelivery } from '../../core/event/public-view.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import type { Match } from '../../core/rules/match.ts'
+import { dayMs } from '../../core/units.ts'
 import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
 import { utcOn } from '../../pages/times.ts'
 import type { ChannelActivity } from '../../store/store.ts'
@@ -31,7 +32,6 @@ const refreshSeconds = 15
 const pageSize = 50
 /** An endpoint that works has a message within this time. */
 const promptMs = 60_000
-const dayMs = 86_400_000
 /** The API lists all. */
 const maxSubscriptions = 50
 

@@ -10,6 +10,7 @@ import { type EventSummary, steps } from '../../core/event/summary.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { isBound, may, seesFleet } from '../../core/rules/access.ts'
+import { dayMs } from '../../core/units.ts'
 import { eventBody } from '../../pages/console/event.ts'
 import { type HistoryFilter, historyBody } from '../../pages/console/history.ts'
 import { listChoices } from '../../schema/checks.ts'
@@ -26,7 +27,6 @@ import type { Visitor } from './visitor.ts'
 
 const pageSize = 50
 const refreshSeconds = 10
-const dayMs = 86_400_000
 const maxText = 200
 
 const day = z.union([z.literal(''), z.iso.date()], 'write a day such as 2026-11-21').optional()

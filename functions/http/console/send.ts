@@ -3,6 +3,7 @@
 import type { Context } from 'hono'
 import { channelIn, readSubscription, subscriptionChannel } from '../../core/delivery/delivery.ts'
 import { may } from '../../core/rules/access.ts'
+import { dayMs } from '../../core/units.ts'
 import type { Notice } from '../../pages/console/parts.ts'
 import { testChannel } from '../../use-cases/channel-health.ts'
 import { channelNamed, type Relay } from '../../use-cases/relay.ts'
@@ -14,7 +15,7 @@ import { seesChannel } from './now.ts'
 import type { Visitor } from './visitor.ts'
 
 /** *Replay all* sends messages again that are not older. */
-const replayedMs = 90 * 86_400_000
+const replayedMs = 90 * dayMs
 
 type Send<Said> = (fields: URLSearchParams) => Promise<Said>
 

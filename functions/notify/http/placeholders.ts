@@ -6,12 +6,13 @@ import { type PublicEvent, publicView } from '../../core/event/public-view.ts'
 import { listText } from '../../core/message/list.ts'
 import { composeButton, composeList, composeListButton } from '../../core/message/message.ts'
 import { plain } from '../../core/message/phrases.ts'
+import { dayMs } from '../../core/units.ts'
 import { buildStoryKey, fitting, severityIn } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
 import { bytesIn } from './bytes.ts'
 
 /** Services that need an end get this one: it is later than that of any event without news. */
-const expiresMs = 24 * 3_600_000
+const expiresMs = dayMs
 
 interface Placeholder {
   about: string

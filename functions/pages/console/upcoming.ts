@@ -7,13 +7,13 @@ import { toView } from '../../core/event/view.ts'
 import { stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain } from '../../core/message/phrases.ts'
+import { hourMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { emptyPart, type Health } from './health.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { badge, chip } from './parts.ts'
 
-const hourMs = 3_600_000
 /** How far the picture may reach, in hours. */
 export const reaches = [1, 6, 24, 72, 168] as const
 type Reach = (typeof reaches)[number]
