@@ -66,6 +66,14 @@ test.each(junk)('%s costs a person who decides by the link alone nothing', async
   expect((await press(world, path, 'approve')).status).toBe(200)
 })
 
+test('forms of the page that decide nothing are junk, too', async () => {
+  await begin({})
+  const form = await formOf(signedIn())
+  const statuses = await flood(() => submit(world, path, { ...form, decision: 'nonsense' }))
+  expect([statuses[0], statuses.at(-1)]).toEqual([400, 429])
+  expect((await press(world, path, 'approve')).status).toBe(200)
+})
+
 test('junk for one link costs another nothing', async () => {
   await flood(junk[0]![1])
   const other = await forge(world, { channel: 'team' })

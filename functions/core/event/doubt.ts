@@ -15,7 +15,6 @@ import {
   eventGrid,
   isAffected,
   isOfNamed,
-  isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
@@ -39,7 +38,7 @@ export function isDoubtful({ by, vm }: Started, facts: Facts): boolean {
 }
 
 /** After so many beacons told of starts that were none, none is believed that others contradict. */
-const maxWrong = 3
+const maxWrong = 2
 
 /** A pace, and some time for the way. */
 const recentMs = openPaceMs + 15_000
@@ -114,28 +113,18 @@ function knows(
   return speaks && cannotHaveStarted(record, listening.now)
 }
 
-/**
- * With this beacon's word, more VMs show that the event waits than that it has started, and two at least. Of equally
- * many, Azure's list decides, once a start was wrong.
- */
+/** With this beacon's word, more VMs show that the event waits than that it has started, and two at least. */
 function mostWait(
-  { sights, wrongStart }: EventRecord,
+  { sights }: EventRecord,
   beacon: string,
   status: Sight['shows']['status'],
   listening: Listening,
 ): boolean {
   const showing = listShowing(sights, listening).filter((one) => one.beacon !== beacon)
-  const waits = ({ shows }: Sight) => shows.status === 'Scheduled'
+  const waiting = showing.filter(({ shows }) => shows.status === 'Scheduled')
+  const others = showing.filter((one) => !waiting.includes(one))
   const own = Number(status === 'Scheduled')
-  const waiting = countDistinct(showing.filter(waits)) + own
-  const others = countDistinct(showing.filter((one) => !waits(one))) + 1 - own
-  const list = sights.find((one) => one.beacon === resourceGraph)
-  const isListed = list !== undefined && wrongStart !== undefined && isWaiting(list, listening)
-  return waiting > Math.max(1, others) || (isListed && waiting > 0 && waiting >= others)
-}
-
-function isWaiting(one: Sight, listening: Listening): boolean {
-  return one.missing === undefined && isSeeing(one, listening) && one.shows.status === 'Scheduled'
+  return countDistinct(waiting) + own > Math.max(1, countDistinct(others) + 1 - own)
 }
 
 function isDue({ facts }: EventRecord, now: number): boolean {

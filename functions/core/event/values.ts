@@ -11,6 +11,7 @@ import {
   isOfNamed,
   isSeeing,
   type Listening,
+  lagMs,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -126,18 +127,34 @@ function takenFrom(
   if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
-  return valueNames.filter((name) => {
-    if (!differs(name, known, own)) return false
+  const differing = valueNames.filter((name) => differs(name, known, own))
+  if (isWeightier) return differing
+  return differing.filter((name) => {
     if (name === 'resources' && isAdded) return true
-    if (isWeightier) return true
+    if (isLate(name, record, reporter, { before, own })) return false
     if (name === 'resources' && !mayChangeVms(record, reporter, shown, isOfAffected, listening))
       return false
-    if (!isOfAffected) return isMostShown(name, others, reporter, { known, own })
+    if (!isOfAffected) return isMostShown(name, record, others, reporter, { known, own }, listening)
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
     const isKnown = isOfNamed(reporter, facts)
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || affected.every(({ shows }) => differs(name, known, shows))
   })
+}
+
+/** It goes on showing what was before the last change, so it may lag behind Azure for a minute. */
+function isLate(
+  name: keyof Values,
+  { facts, changed }: EventRecord,
+  { polledAt }: Reporter,
+  { before, own }: { before: Sight['shows'] | undefined; own: Sight['shows'] },
+): boolean {
+  if (changed === undefined || !changed.names.includes(name) || polledAt >= changed.at + lagMs)
+    return false
+  if (before === undefined || differs(name, before, own)) return false
+  // a VM that only itself names is no change by Azure
+  if (name === 'resources' && facts.selfNamed !== undefined) return false
+  return !differs(name, toShown({ ...facts, ...changed.from, status: own.status }), own)
 }
 
 function mayChangeVms(

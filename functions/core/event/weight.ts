@@ -43,8 +43,9 @@ export function outweighs(
   if (affected.length === 0 || names === undefined) return false
   const votes = countVotes(record, reporter, listening)
   const shownByVms = (list: string | undefined) => votes.get(list) ?? 0
-  if (reporter.beacon === resourceGraph)
-    return shownByVms(names) > 0 && !affected.some(({ vm }) => hits(shown, vm))
+  // who names them, too, may lag behind them, or they behind it
+  if (affected.some(({ vm }) => hits(shown, vm))) return false
+  if (reporter.beacon === resourceGraph) return shownByVms(names) > 0
   const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
   if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
   const listed = listedVms(record, listening)
@@ -80,20 +81,35 @@ function mayLag(
  */
 export function isMostShown(
   name: keyof Values,
+  record: EventRecord,
   others: Sight[],
   reporter: Reporter,
   { known, own }: { known: Sight['shows']; own: Sight['shows'] },
+  listening: Listening,
 ): boolean {
+  const { changed } = record
+  // a list that is older than the change says nothing of it
+  const isOld = (one: Sight) =>
+    one.beacon === resourceGraph && changed?.names.includes(name) && one.polledAt < changed.at
+  const counted = others.filter((one) => !isOld(one))
   const showing = (value: Sight['shows']) =>
-    others.filter(({ shows }) => !differs(name, value, shows))
+    counted.filter(({ shows }) => !differs(name, value, shows))
   const before = showing(known)
-  return before.length === 0 || weigh([...showing(own), reporter]) > weigh(before)
+  if (before.length === 0) return true
+  const list = weighList(name, record, listening)
+  return weigh([...showing(own), reporter], list) > weigh(before, list)
 }
 
-/** Twice the number of VMs, so that the list is more than one and less than two. */
-function weigh(some: Pick<Reporter, 'beacon' | 'vm'>[]): number {
+/** A VM weighs 2, so that the list is more than one VM and less than two. */
+function weigh(some: Pick<Reporter, 'beacon' | 'vm'>[], list: number): number {
   const vms = some.filter((one) => !isAzure(one))
-  return 2 * countDistinct(vms) + (some.some(({ beacon }) => beacon === resourceGraph) ? 3 : 0)
+  return 2 * countDistinct(vms) + (some.some(({ beacon }) => beacon === resourceGraph) ? list : 0)
+}
+
+/** The list may call VMs otherwise, and does not have all that their documents have. */
+function weighList(name: keyof Values, record: EventRecord, listening: Listening): number {
+  if (name === 'resources') return listedVms(record, listening).length > 0 ? 3 : 1
+  return name === 'description' || name === 'durationSeconds' ? 1 : 3
 }
 
 /** How many other VMs that see the event show each list of names. */

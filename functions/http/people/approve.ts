@@ -131,7 +131,7 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (link instanceof Response) return link
   const form = await formIn(relay, c, link)
   // A holder of the link can send junk, which must not use up the budget for decisions.
-  const busy = charge(relay, guard, c, link, form === undefined ? 'junk' : 'decide')
+  const busy = charge(relay, guard, c, link, decidesIn(form) ? 'decide' : 'junk')
   if (busy !== undefined) return busy
   const opened = await find(relay, c, link.token)
   if (opened instanceof Response) return opened
@@ -147,6 +147,10 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
     const listed = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
     return listPage(listed.with(place, shown), await buildLive(relay, c, records))
   })
+}
+
+function decidesIn(form: Form | undefined): boolean {
+  return decisions.has(form?.fields.get('decision') ?? '')
 }
 
 /** Undefined if the form is not from this link's page. Reads nothing from the store. */
