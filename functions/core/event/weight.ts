@@ -100,7 +100,7 @@ export function isMostShown(
   return weigh([...showing(own), reporter], list) > weigh(before, list)
 }
 
-/** A VM weighs 2, so that the list is more than one VM and less than two. */
+/** A VM weighs 2. The list is as much, or more than one VM and less than two. */
 function weigh(some: Pick<Reporter, 'beacon' | 'vm'>[], list: number): number {
   const vms = some.filter((one) => !isAzure(one))
   return 2 * countDistinct(vms) + (some.some(({ beacon }) => beacon === resourceGraph) ? list : 0)
@@ -108,8 +108,8 @@ function weigh(some: Pick<Reporter, 'beacon' | 'vm'>[], list: number): number {
 
 /** The list may call VMs otherwise, and does not have all that their documents have. */
 function weighList(name: keyof Values, record: EventRecord, listening: Listening): number {
-  if (name === 'resources') return listedVms(record, listening).length > 0 ? 3 : 1
-  return name === 'description' || name === 'durationSeconds' ? 1 : 3
+  if (name === 'resources') return listedVms(record, listening).length > 0 ? 3 : 2
+  return name === 'description' || name === 'durationSeconds' ? 2 : 3
 }
 
 /** How many other VMs that see the event show each list of names. */
