@@ -42,15 +42,15 @@ let ending = false
 let interrupted = 130
 
 export const demo = command({
-  usage: `[--auto] [--beaconless | --kubernetes] [--host ${hosts.join('|')}] [--database ADDRESS]`,
+  usage: `[--auto] [--beaconless | --kubernetes] [--host NAME] [--database ADDRESS]`,
   about: `
 Plays one maintenance event on this machine: a relay, simulated VMs and four channels.
 
   --auto        clicks the link by itself
   --beaconless  no beacon is on the VMs: Azure sends the event itself, and the relay tells Azure
   --kubernetes  the VMs are nodes of Kubernetes: they are drained before the event, and uncordoned
-  --host        where the relay runs (default: ${hosts[0]}): plain Node, the bundle for Azure
-                Functions with Azurite as its storage, or Cloudflare's workerd
+  --host        where the relay runs: on node (the default), azure (the bundle for Functions, with
+                Azurite as its storage) or cloudflare (workerd)
   --database    the address of an empty PostgreSQL, postgres://…, for the relay on plain Node`,
   options: {
     ...{ auto: flag, beaconless: flag, kubernetes: flag },

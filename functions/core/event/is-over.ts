@@ -190,7 +190,7 @@ function hasRestarted(sight: Sight, listening: Listening): boolean {
   return bootedAt > polledAt || (goodbye === undefined && !isHeard(sight, listening))
 }
 
-export function takesVm({ facts: { eventType } }: EventRecord): boolean {
+export function takesVm({ facts: { eventType } }: Pick<EventRecord, 'facts'>): boolean {
   return eventType === 'Preempt' || eventType === 'Terminate'
 }
 

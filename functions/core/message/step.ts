@@ -4,6 +4,7 @@ import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
 import { undecidable } from '../event/facts.ts'
+import { takesVm } from '../event/is-over.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { dayMs } from '../units.ts'
@@ -192,7 +193,7 @@ function yourDecision(event: EventView, isAdvised: boolean, now: number, askers:
   if (isAdvised) return `${capital(how)}. If you do nothing, ${starts}.`
   return event.decided?.decision === 'declined'
     ? `${capital(starts)}: a person left it to Azure. ${capital(how)}.`
-    : `If you do nothing, ${starts}. ${capital(how)}.`
+    : `If you do nothing, ${starts}. ${takesVm(event) ? 'Foghorn cannot stop that. ' : ''}${capital(how)}.`
 }
 
 /** A link opens a page that asks. A button in the message decides at once. */

@@ -4,6 +4,7 @@ import type { Notification } from '../delivery/delivery.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
+import { listUnapproved } from './approval.ts'
 import { describeSubject, isGuess, isReopened, vmsIn } from './phrases.ts'
 
 export function composeTitle(notification: Notification, now: number): string {
@@ -39,7 +40,10 @@ function titleWith(
     case 'scheduled':
       return `${isReopened(event) ? 'Back: ' : ''}${subject}${due}`
     case 'changed':
-      return `Changed: ${subject}${due}`
+      // Azure was told about the others
+      return listUnapproved(event).length > 0
+        ? `May start at any moment: ${subject}`
+        : `Changed: ${subject}${due}`
     case 'not_ready':
       return `${inVain[event.wait.notReady?.why ?? 'cannot_be_ready']}: ${subject}${due}`
     case 'reminder':
@@ -77,9 +81,9 @@ function describeStart(event: EventView): string {
 const inVain: Record<NotReady['why'], string> = {
   cannot_be_ready: 'Not ready',
   not_ready_in_time: 'Not ready',
-  no_turn_in_time: 'Waits for other VMs',
-  group_unknown: 'Waits for other VMs',
-  too_many_vms: 'Waits for other VMs',
+  no_turn_in_time: 'No turn in time',
+  group_unknown: 'Not decided by a rule',
+  too_many_vms: 'Not decided by a rule',
   vms_disagree: 'VMs disagree',
   time_over: 'Not in time',
 }

@@ -16,6 +16,7 @@ import { drillMark } from '../../core/message/message.ts'
 import { chooseVerb, describeSubject, plain, typeIn, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
 import { asksFor } from '../../core/message/step.ts'
+import { minuteMs } from '../../core/units.ts'
 import { displays } from '../../features/rules.ts'
 import {
   cancelPart,
@@ -126,6 +127,11 @@ export function nowBody(
   const shown = shownCounts.map((group) =>
     tilePart(group, shownCount(group), more && group !== 'ask'),
   )
+  // the page has room for some of those to decide
+  const countText = (group: Group) =>
+    shownCount(group) > count(group)
+      ? `${count(group)} of ${shownCount(group)}`
+      : String(count(group))
   const isBusy = asked + count('stuck') > 0
   if (wall) {
     const counts = shownCounts.map((group): [Tone, string, string] => [
@@ -142,14 +148,14 @@ export function nowBody(
   const look = isBusy ? 'folded' : 'open'
   return html`<div class="lead-in"><h1 class="tabbed">Now</h1>
 ${stripPart({ base, health, troubles, briefs, lines }, now, look)}</div>
-${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? `c${nextCluster[0]!.place}` : `e${next.place}`}">Next: ${describeCluster(nextCluster)}, in ${leftPart(next, now)}</a></p>`}
+${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? `c${nextCluster[0]!.place}` : `e${next.place}`}">Next in ${leftPart(next, now)}: ${describeCluster(nextCluster, now)}</a></p>`}
 <div class="bar"><ul class="tiles">${shown}</ul>
 <div class="tools">${links}${filterForm(base, filter, cards.length)}</div></div>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
 ${cards.length > 0 ? '' : nonePart(base, filter, health)}
-${groups.map((group) => section(group, all.get(group) ?? [], count(group), now))}
+${groups.map((group) => section(group, all.get(group) ?? [], countText(group), now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
@@ -174,11 +180,14 @@ function groupWords(group: Group): string {
   return stateWords[group].word.replace(/^./, (letter) => letter.toLowerCase())
 }
 
-/** `Reboot of web_3`, or `Freeze of 6 in edge`. */
-function describeCluster(cards: Placed[]): string {
+/** `Reboot of web_3`, `Freeze of 6 in edge`, or `Freeze of 6 in edge, the last at 12:18`. */
+function describeCluster(cards: Placed[], now: number): string {
   const { record } = cards[0]!.seen
   if (cards.length === 1) return `${drillMark(toView(record))}${describeSubject(record)}`
-  return `${typeIn(record)} of ${cards.length} in ${plain(findSet(record)!)}`
+  const all = `${typeIn(record)} of ${cards.length} in ${plain(findSet(record)!)}`
+  const lastAt = Math.max(...cards.map(dueAt))
+  const isAtOnce = lastAt - dueAt(cards[0]!) < minuteMs || lastAt === Number.POSITIVE_INFINITY
+  return isAtOnce || record.decided ? all : `${all}, the last at ${lastingClock(lastAt, now)}`
 }
 
 /** One event, or several of one scale set, as a screen on a wall shows them. */
@@ -189,15 +198,16 @@ function wallLine(cards: Placed[], now: number): WallLine {
   return {
     tone: stateWords[group].tone,
     until,
-    time: until === undefined ? wallDuration(record, now) : remaining(until - now),
-    what: html`${describeCluster(cards)} ${chip(record.fleet)}${silencePart(cards, now)}`,
+    time: until === undefined ? wallDuration(record, group, now) : remaining(until - now),
+    what: html`${describeCluster(cards, now)} ${chip(record.fleet)}${silencePart(cards, now)}`,
   }
 }
 
 /** On a wall, no small print says whether a time is left or has passed. */
-function wallDuration(record: EventRecord, now: number): string {
+function wallDuration(record: EventRecord, group: Group, now: number): string {
   const text = describeDuration(record, now)
-  return /^\d/.test(text) ? `for ${text}` : text
+  const word = group === 'stuck' || group === 'started' ? groupWords(group) : 'for'
+  return /^\d/.test(text) ? `${word} ${text}` : text
 }
 
 /** Nobody can tell Azure about an approval of these. */
@@ -225,7 +235,7 @@ function answeredPart(cards: Card[], from: number, now: number): Html {
 /** `isNext`: it is the most urgent of those to decide, and its button has the colour. */
 type Placed = Card & { place: number; isNext?: boolean }
 
-function section(group: Group, cards: Placed[], count: number, now: number): Html {
+function section(group: Group, cards: Placed[], count: string, now: number): Html {
   if (cards.length === 0) return ''
   return html`<section aria-labelledby="g-${group}">
 <h2 id="g-${group}">${stateWords[group].word} <span class="count">${count}</span></h2>
@@ -286,7 +296,7 @@ function clusterPart(cards: Placed[], now: number): Html {
     ? html` <span class="note">${whole(describeBriefly(record, now))}</span>`
     : ''
   const badges = [...new Set(cards.flatMap((card) => composeBadges(card.seen.record)))]
-  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${describeCluster(cards)} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
+  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${describeCluster(cards, now)} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
   const bulk = ours.length < 2 ? '' : bulkPart(ours, now)
   return html`<div class="cluster" role="group" aria-labelledby="c${place}">
 ${foldPart(cards, head, bulk, now)}</div>`
@@ -396,7 +406,8 @@ function describeDue(
   now: number,
 ): string {
   if (started !== undefined) return `since ${lastingClock(started.at, now)}`
-  if (decided?.decision === 'approved') return `approved ${lastingClock(decided.at, now)}`
+  if (decided?.decision === 'approved' && notBeforeAt === undefined)
+    return `approved ${lastingClock(decided.at, now)}`
   return notBeforeAt === undefined ? '' : lastingClock(notBeforeAt, now)
 }
 

@@ -1,7 +1,7 @@
 // The page "Upcoming": a picture of the next days, one line for each scale set, and the same in words.
 import { html } from 'hono/html'
 import { chooseStep } from '../../core/event/summary.ts'
-import { minuteUtc, relative, span, utc } from '../../core/event/time.ts'
+import { lastingClock, minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { toView } from '../../core/event/view.ts'
 import { stateWords } from '../../core/event/words.ts'
@@ -83,7 +83,7 @@ export function upcomingBody(view: Upcoming, now: number): Html {
 <div class="bar"><nav aria-label="How far ahead">${choices}</nav>
 ${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) })}</div>
 ${lanes.length > 0 ? '' : isFiltered(filter) ? html`<p class="empty">No open event matches.</p>` : emptyPart(health, base)}
-${clashing.length === 0 ? '' : html`<div class="state ask"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
+${clashing.length === 0 ? '' : html`<div class="state ask"><p class="headline">Several events of one scale set come close together</p>${clashing.slice(0, maxClashes).map((lane) => html`<p>${clashText(lane, now)}</p>`)}${clashing.length > maxClashes ? html`<p>${clashing.length - maxClashes} more scale sets are marked below.</p>` : ''}</div>`}
 ${lanes.length === 0 ? '' : picture(base, lanes, reach, now)}
 ${lanes.length === 0 ? '' : composeList(base, lanes, now)}
 ${more ? html`<p class="note">More events are open. The page prefers undecided ones, so others may be missing.</p>` : ''}`
@@ -97,12 +97,13 @@ function buildAddress(hours: Reach, { fleets: _, ...filter }: ShownFilter): URLS
 /** The picture marks the others. */
 const maxClashes = 3
 
-/** `web: 3 VMs within 6 min` */
-function clashText({ fleet, set, slots }: Lane): Html {
+/** `web: 3 VMs in 2 events, 14:30 to 14:36` */
+function clashText({ fleet, set, slots }: Lane, now: number): Html {
   const close = slots.filter(({ clashes }) => clashes)
   const vms = new Set(close.flatMap(({ record }) => record.facts.resources)).size
-  const within = close.at(-1)!.from - close[0]!.from
-  return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events within ${span(within)}`
+  const [first, last] = [close[0]!, close.at(-1)!].map(({ from }) => lastingClock(from, now))
+  const times = first === last ? first : `${first} to ${last}`
+  return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events, ${times}`
 }
 
 /** What stands for what. Of several in one bar, the last one counts. */

@@ -38,7 +38,7 @@ describe('what it shows', () => {
       event({ eventId: 'soon', resources: ['web_9'], notBeforeAt: world.clock.now + 60_000 }),
     )
     const { text } = await shownTo(await asAdmin(world))
-    expect(text).toMatch(/Next: Reboot of web_9, in 1 min/)
+    expect(text).toMatch(/Next in 1 min[^:]*: Reboot of web_9/)
     expect(text.indexOf('web_9')).toBeLessThan(text.indexOf('Reboot of web_0'))
     expect(text).toMatch(/web_9 .*✓ chat delivered.*✗ pager refused/)
   })
@@ -352,11 +352,24 @@ describe('a group of events of one scale set', () => {
     visit.post('/console', fields as unknown as Record<string, string>)
   const approvalsOf = async (name: string) => (await world.getEvent(idOf(name))).body.approvals
 
+  test('if they are not due at once, its line says when the last one is', async () => {
+    const visit = await asAdmin(world)
+    expect((await shownTo(visit)).text).toMatch(/Freeze of 3 in edge prod/)
+    const own = { eventId: idOf('edge_3'), eventType: 'Freeze', resources: ['edge_3'] }
+    const notBeforeAt = event().notBeforeAt! + 12 * 60_000
+    const late = new FakeBeacon(world, 'edge_3', { vm: { scaleSet: 'edge' } })
+    await late.sees([event({ ...own, notBeforeAt })])
+    await world.drain()
+    world.clock.now += 5_000
+    const at = new Date(notBeforeAt).toISOString().slice(11, 16)
+    expect((await shownTo(visit)).text).toContain(`Freeze of 4 in edge, the last at ${at}`)
+  })
+
   test('while its VMs are silent, its line, its second step and a wall say so', async () => {
     await world.pass(5 * 60_000)
     const visit = await asAdmin(world)
     const { text } = await shownTo(visit)
-    expect(text).toMatch(/Next: Freeze of 3 in edge, in/)
+    expect(text).toMatch(/Next in [^:]+: Freeze of 3 in edge/)
     expect(text).toMatch(/Freeze of 3 in edge prod 3 of 3 silent since/)
     expect(text).toContain('Nobody can tell Azure about 3 of these now')
     expect(text).toContain('Pause all 3 anyway')
