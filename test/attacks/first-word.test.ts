@@ -80,6 +80,29 @@ describe('the liar changes its word, as Azure changes events', () => {
   })
 })
 
+describe('another VM of the event is silent', () => {
+  test('what it showed last shields no liar', async () => {
+    await liar.sees([started({ resources: ['db_2', 'web_1'] })])
+    await named('web_1')[0]!.sees([{ ...later, resources: ['web_1'] }])
+    later = { ...later, resources: ['web_0', 'web_1'] }
+    const lie = () => started({ resources: ['db_2', 'web_1'] })
+    const honest = [beacon, ...named('web_2', 'web_3', 'web_4')]
+    expect(await hiddenSeconds(lie, honest)).toBeLessThanOrEqual(120)
+  })
+
+  test('one vote does not outweigh it if others show a third list', async () => {
+    const silent = named('web_1')[0]!
+    await silent.sees([{ ...later, resources: ['web_1'] }])
+    await world.pass(90 * second)
+    later = { ...later, resources: ['web_0', 'web_1'] }
+    const lie = () => started({ resources: ['web_0', 'db_2'] })
+    const hidden = await hiddenSeconds(lie, named('web_2', 'web_3', 'web_4'))
+    // three minutes pass until the silent VM counts as silent
+    expect(hidden).toBeLessThanOrEqual(400)
+    expect(world.sent.length).toBeLessThanOrEqual(8)
+  })
+})
+
 describe('the VM has no beacon', () => {
   const inTwoDays = () => ({ notBeforeAt: later.notBeforeAt! + 48 * hour })
   const lies: [string, () => Shown][] = [

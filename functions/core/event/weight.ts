@@ -43,25 +43,46 @@ export function outweighs(
   if (affected.length === 0 || names === undefined) return false
   const votes = countVotes(record, reporter, listening)
   const shownByVms = (list: string | undefined) => votes.get(list) ?? 0
-  // who names them, too, may lag behind them, or they behind it
-  if (affected.some(({ vm }) => hits(shown, vm))) return false
+  if (mayAgree(affected, reporter, shown)) return false
   if (reporter.beacon === resourceGraph) return shownByVms(names) > 0
   const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
   if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
-  const listed = listedVms(record, listening)
-  const { shows: list } = sights.find(({ beacon }) => beacon === resourceGraph) ?? {}
-  const isListed = (vm: string, names?: string) =>
-    listed.includes(vm.toLowerCase()) || (listed.length > 0 && list?.names === names)
+  const isListed = readList(record, listening)
   const count = 1 + shownByVms(names)
-  if (!isOwn && count < 2 && !isListed('', names)) return false
+  const isOnList = isListed(isOwn ? own.vm : '', names)
+  // others may show a third list, which those that count now do not
+  const isFew = (!isOwn && count < 2) || isOutvoted(record, reporter, shown, listening)
+  if (isFew && !isOnList) return false
   const cameAt = isOwn ? (own.firstHeardAt ?? 0) : Number.POSITIVE_INFINITY
-  const weight = [Number(isListed(isOwn ? own.vm : '', names)), count, -cameAt]
-  return affected.every((one) => {
-    const { vm, shows, firstHeardAt = 0 } = one
-    const other = [Number(isListed(vm, shows.names)), shownByVms(shows.names), -firstHeardAt]
-    const i = weight.findIndex((value, at) => value !== other[at])
-    return i !== -1 && weight[i]! > other[i]!
-  })
+  const weight = [Number(isOnList), count, -cameAt]
+  return affected.every(({ vm, shows, firstHeardAt = 0 }) =>
+    isMore(weight, [Number(isListed(vm, shows.names)), shownByVms(shows.names), -firstHeardAt]),
+  )
+}
+
+/** Whether Azure's list names a VM, or the same VMs. */
+function readList(record: EventRecord, listening: Listening) {
+  const listed = listedVms(record, listening)
+  const list = record.sights.find(({ beacon }) => beacon === resourceGraph)
+  return (vm: string, names?: string) =>
+    listed.includes(vm.toLowerCase()) || (listed.length > 0 && list?.shows.names === names)
+}
+
+/** The first value that differs is more. */
+function isMore(one: number[], other: number[]): boolean {
+  const i = one.findIndex((value, at) => value !== other[at])
+  return i !== -1 && one[i]! > other[i]!
+}
+
+/**
+ * The document names one of those that it differs from, which was heard just now: one of them lags. One that has fallen
+ * silent speaks for no other.
+ */
+function mayAgree(affected: Sight[], { polledAt }: Reporter, shown: Facts): boolean {
+  const named = affected.filter(({ vm }) => hits(shown, vm))
+  const isRecent = ({ missing, polledAt: at }: Sight) =>
+    missing === undefined && at + lagMs >= polledAt
+  return named.length === affected.length || named.some(isRecent)
 }
 
 /** While Azure changes the VMs of an event, documents lag. */
@@ -95,9 +116,14 @@ export function isMostShown(
   const showing = (value: Sight['shows']) =>
     counted.filter(({ shows }) => !differs(name, value, shows))
   const before = showing(known)
-  if (before.length === 0) return true
+  const after = [...showing(own), reporter]
+  if (before.length === 0) {
+    // what the old list still shows, one VM alone does not change
+    const isListed = others.some(({ shows }) => !differs(name, known, shows))
+    return !isListed || countDistinct(after.filter((one) => !isAzure(one))) > 1
+  }
   const list = weighList(name, record, listening)
-  return weigh([...showing(own), reporter], list) > weigh(before, list)
+  return weigh(after, list) > weigh(before, list)
 }
 
 /** A VM weighs 2. The list is as much, or more than one VM and less than two. */
