@@ -160,3 +160,18 @@ test('people have heard of fifty changes by the liar: the correction is told at 
   expect(told).toContain('Reboot')
   expect(told).not.toContain('"db_2"')
 })
+
+test('a VM that names itself brings an ended event of others back once in ten minutes', async () => {
+  const honest = [beacon, ...named('web_1', 'web_2', 'web_3')]
+  for (const one of honest) await one.sees([later])
+  await world.pass(10 * second)
+  for (const one of honest) await one.sees([])
+  await world.pass(90 * second)
+  const before = world.sent.length
+  for (let turn = 0; turn < 180; turn++) {
+    await liar.sees(turn % 6 < 3 ? [{ ...later, resources: ['web_0', 'db_2'] }] : [])
+    for (const one of honest) await one.sees([])
+    await world.pass(10 * second)
+  }
+  expect(world.sent.length - before).toBeLessThanOrEqual(10)
+})

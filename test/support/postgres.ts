@@ -143,7 +143,10 @@ export function ownDatabase(port: number): OwnDatabase {
     const at = await newDatabaseOn(port)
     await (await connect(at)).close()
     // without the limits of a relay: a world takes the time that the machine needs
-    return { at, pool: new Pool({ connectionString: at, max: 4 }) }
+    const pool = new Pool({ connectionString: at, max: 4 })
+    // the database is dropped while a connection ends
+    pool.on('error', () => {})
+    return { at, pool }
   })()
   return {
     async query(text, values) {

@@ -29,6 +29,7 @@ import {
   type Sight,
   saidBy,
 } from './sight.ts'
+import { withNamedOnce } from './whose.ts'
 
 /** Onlookers bring an event back that as many others lack once in this time. */
 const onlookersAgainMs = 10 * 60_000
@@ -52,13 +53,17 @@ export function isBack(
   // onlookers contradict each other for as long as they like, and people would hear of each change
   const wasBackAt = record.backAt ?? Number.NEGATIVE_INFINITY
   const isSoon = polledAt < wasBackAt + onlookersAgainMs
-  if (isSoon && !isOfNamed(reporter, facts, shown) && !mostShow(record, reporter, listening))
-    return false
+  if (isSoon && !isOwnOf(reporter, facts) && !mostShow(record, reporter, listening)) return false
   if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   const isAgain = speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
   return isAgain || isMovedAway(record, reporter, shown, listening)
+}
+
+/** An affected VM, and none that at first only itself named. */
+function isOwnOf(reporter: Reporter, facts: Facts): boolean {
+  return isOfNamed(reporter, facts) && !facts.namedOnce?.includes(reporter.vm.toLowerCase())
 }
 
 /** All its VMs lack it. Two onlookers at least, and most of all, go on showing it for VMs that may have no beacon. */
@@ -118,9 +123,11 @@ export function reopened(
     ended.outcome === 'lost' ||
     ended.inferred === 'vm_gone' ||
     (!isWrongStart && affected.every(({ missing }) => missing !== undefined))
-  const now = knows
+  const next = knows
     ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
     : facts
+  const isByItself = !isOfNamed(reporter, facts) && isOfNamed(reporter, next)
+  const now = isByItself ? withNamedOnce(next, [vm]) : next
   const { history } = addHistory(record as EndedRecord, {
     at: polledAt,
     what: 'reopened',

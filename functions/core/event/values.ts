@@ -151,7 +151,7 @@ function isLate(
 ): boolean {
   if (changed === undefined || !changed.names.includes(name) || polledAt >= changed.at + lagMs)
     return false
-  if (before === undefined || differs(name, before, own)) return false
+  if (before !== undefined && differs(name, before, own)) return false
   // a VM that only itself names is no change by Azure
   if (name === 'resources' && facts.selfNamed !== undefined) return false
   return !differs(name, toShown({ ...facts, ...changed.from, status: own.status }), own)

@@ -165,14 +165,17 @@ function isListOfVms({ sights }: EventRecord, { beacon }: Reporter, shown: Facts
 }
 
 export function withSelfNamed(facts: Facts, names: string[]): Facts {
-  const { selfNamed: _, namedOnce = [], ...rest } = facts
+  const { selfNamed: _, ...rest } = facts
   const left = names.filter((name) => hits(facts, name))
-  const once = [...new Set([...namedOnce, ...left])].slice(0, maxOnlookers)
-  return {
-    ...rest,
-    ...(left.length > 0 && { selfNamed: left }),
-    ...(once.length > 0 && { namedOnce: once }),
-  }
+  return { ...withNamedOnce(rest, left), ...(left.length > 0 && { selfNamed: left }) }
+}
+
+/** Notes that these VMs, at first, only named themselves. */
+export function withNamedOnce(facts: Facts, names: string[]): Facts {
+  const { namedOnce = [], ...rest } = facts
+  const lower = names.map((name) => name.toLowerCase())
+  const once = [...new Set([...namedOnce, ...lower])].slice(0, maxOnlookers)
+  return { ...rest, ...(once.length > 0 && { namedOnce: once }) }
 }
 
 /** Adds one more VM, in the limits of one event's names. Which others there are, their own documents say. */

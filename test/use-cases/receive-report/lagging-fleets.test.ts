@@ -20,6 +20,10 @@ const fleets: [string, Fleet][] = [
   ['onlookers are behind each other', { lags: { web_0: 50, x1: 0, x2: 20, x3: 30 } }],
   ['two affected VMs are behind', { lags: { web_0: 50, web_1: 30, x1: 0, x2: 0, x3: 0 } }],
   ['the VMs have no beacon', { lags: { x1: 0, x2: 20, x3: 50 } }],
+  [
+    'more onlookers than have a place',
+    { lags: { x1: 0, x2: 50, x3: 0, x4: 50, x5: 20, x6: 30, x7: 0 } },
+  ],
   ["with Azure's list", { lags: { web_0: 0, x1: 50, x2: 50 }, listLag: 120 }],
   ["with Azure's list and no beacon on the VMs", { lags: { x1: 0, x2: 20, x3: 50 }, listLag: 240 }],
 ]
