@@ -56,14 +56,22 @@ async function accountFrom(url: string): Promise<string> {
   return response.text()
 }
 
+/** Another program may take a port before Azurite does. */
+const maxStarts = 3
+
 const accounts = Array.from({ length: 500 }, (_, i) => `test${i}`)
 
 /** Answers every request with the connection to an account that nobody has yet. Starts an Azurite for each path. */
 export async function serveAccounts(): Promise<{ url: string; stop(): Promise<void> }> {
   const free = accounts.values()
-  const start = async () => {
+  const start = async (tries = maxStarts): Promise<Running & { ports: number[] }> => {
     const ports = await freePorts(3)
-    return { ports, ...(await run(ports)) }
+    try {
+      return { ports, ...(await run(ports)) }
+    } catch (error) {
+      if (tries <= 1) throw error
+      return start(tries - 1)
+    }
   }
   const started = new Map<string, ReturnType<typeof start>>()
   const server = createHttpServer(async ({ url = '' }, response) => {
@@ -98,6 +106,8 @@ function connectionTo(account: string, [blob, queue, table]: number[]): string {
     `TableEndpoint=${endpoint(table)}`,
   ].join(';')
 }
+
+type Running = Awaited<ReturnType<typeof run>>
 
 async function run(ports: number[], directory?: string) {
   const [blob, queue, table] = ports
