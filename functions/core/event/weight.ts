@@ -26,7 +26,8 @@ const maxRenames = 3
  * Whether this document counts more than those of all that count as affected now. Azure's list does, if it lacks them
  * and a VM shows the same names. A VM that names itself does, if Azure's list names that VM and none of them, or if
  * more VMs show its names than theirs, or, of equally many, if that VM came first. A VM that names others does, if
- * Azure's list or a second VM shows the same names, and more than show theirs.
+ * Azure's list or a second VM shows the same names, and more than show theirs. Without Azure's list, no document
+ * counts more if most VMs show other names than it has.
  */
 export function outweighs(
   record: EventRecord,

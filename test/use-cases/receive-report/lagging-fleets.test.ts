@@ -1,5 +1,5 @@
-// Azure changes the VMs of an event, and documents of VMs lag behind by up to a minute: people hear of each change
-// once, whoever is behind.
+// Azure changes the VMs of an event, and the documents of some VMs show that up to a minute later. People are told
+// each change once.
 import { afterEach, expect, test } from 'vitest'
 import { list, publication, startWithAzure } from '../../support/azure.ts'
 import { hour, second, world } from '../../support/relay.ts'
