@@ -110,7 +110,7 @@ export function openapi(routes: readonly Route[], publicUrl: string): Json {
     paths,
     webhooks,
     components: {
-      securitySchemes: { ...securitySchemes, ...schemesOfSenders(routes) },
+      securitySchemes: { ...securitySchemes, ...listSchemes(routes) },
       responses: {
         Problem: {
           description: 'An error. Nothing was changed.',
@@ -122,7 +122,7 @@ export function openapi(routes: readonly Route[], publicUrl: string): Json {
   }
 }
 
-function schemesOfSenders(routes: readonly Route[]): Json {
+function listSchemes(routes: readonly Route[]): Json {
   const schemes = routes.flatMap(({ sender }) => sender?.scheme ?? [])
   return Object.fromEntries(schemes.map(({ name, value }) => [name, value]))
 }

@@ -4,7 +4,7 @@
 import type { EventRecord } from '../core/event/event.ts'
 import { type HitVm, hitVms, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import type { VmState } from '../core/event/hook-state.ts'
-import { traitsOfProof } from '../core/event/proof.ts'
+import { readProof } from '../core/event/proof.ts'
 import { minuteUtc, utc } from '../core/event/time.ts'
 import { toView } from '../core/event/view.ts'
 import { compose } from '../core/message/message.ts'
@@ -27,7 +27,7 @@ export function listFacts(record: EventRecord): Fact[] {
     ...overruled.map((one): Fact => ['Earlier decision', inWords(one)]),
     ...shown,
     ...unreadyIn(record),
-    ...(decided ? [['Proof', traitsOfProof(decided.how).proves] as Fact] : []),
+    ...(decided ? [['Proof', readProof(decided.how).proves] as Fact] : []),
     ['Reference', reference],
   ]
 }

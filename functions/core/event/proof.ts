@@ -30,6 +30,6 @@ const proofTraits = {
 export type Proof = keyof typeof proofTraits
 export const proofs = Object.keys(proofTraits) as Proof[]
 
-export function traitsOfProof(how: Proof): Traits {
+export function readProof(how: Proof): Traits {
   return proofTraits[how]
 }

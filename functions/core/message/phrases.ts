@@ -5,7 +5,7 @@ import { cut } from '../../../shared/text.ts'
 import type { Decided, Decider, Ended, Inference } from '../event/event.ts'
 import { countVms, type Undecidable } from '../event/facts.ts'
 import { namedOnlyOutside } from '../event/outside.ts'
-import { traitsOfProof } from '../event/proof.ts'
+import { readProof } from '../event/proof.ts'
 import { lastingClock } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { maxVms } from '../limits.ts'
@@ -187,7 +187,7 @@ export function describeUser({ how, who }: Decider): string {
 
 export function describeDecider(by: Decider): string {
   const { how, who, name: called = '' } = by
-  const { person } = traitsOfProof(how)
+  const { person } = readProof(how)
   const [place = '', name = ''] = who.split('/')
   if (person !== undefined) {
     return called

@@ -1,6 +1,6 @@
 // The page "History": a search of all events, one line each.
 import { html } from 'hono/html'
-import { traitsOfProof } from '../../core/event/proof.ts'
+import { readProof } from '../../core/event/proof.ts'
 import { type EventStep, type EventSummary, steps } from '../../core/event/summary.ts'
 import { span, utc } from '../../core/event/time.ts'
 import { stateWords } from '../../core/event/words.ts'
@@ -103,5 +103,5 @@ function time(at: number | undefined): Html {
 function describeDecision({ decidedAt, decidedHow, firstSeenAt }: EventSummary): Html {
   if (decidedAt === undefined || decidedHow === undefined) return 'nobody'
   const minutes = Math.max(0, Math.round((decidedAt - firstSeenAt) / 60_000))
-  return plain(`${traitsOfProof(decidedHow).way}, ${minutes < 1 ? '< 1' : minutes} min`)
+  return plain(`${readProof(decidedHow).way}, ${minutes < 1 ? '< 1' : minutes} min`)
 }
