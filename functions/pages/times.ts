@@ -19,7 +19,6 @@ export function utcOn(at: number, now: number): string {
 
 interface Piece {
   text: string
-  /** A time or a quoted name: it stays on one line. */
   /** It is a time or a quoted name: it stays on one line. */
   isWhole: boolean
   /** The mark behind it, which begins no line. */

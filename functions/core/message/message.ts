@@ -236,7 +236,7 @@ function composeChannelAlert(event: EventView, about: ChannelTrouble): Draft {
 }
 
 const signs = { info: 'ℹ️', warning: '⚠️', danger: '🛑', good: '✅' }
-const trouble = { tone: 'danger', sign: signs.danger, asks: false, declined: false } as const
+const trouble = { tone: 'warning', sign: signs.warning, asks: false, declined: false } as const
 const fixIt = 'An owner has to fix this: check the channel and its entry in the configuration.'
 
 function sentence(reason: string): string {

@@ -125,10 +125,12 @@ export function composeBrief(
   const silence = unheardLines(event, now)
   const first = silence.length > 0 ? silence : lines.slice(0, 1)
   if (moment === 'stuck') return [...first, ...lines.slice(first.length).slice(-1)]
+  const isNews = event.unheard !== undefined || !['scheduled', 'reminder'].includes(moment)
+  const ruled = ruleLines(event, now)
+  if (ruled.length > 0) return [...(isNews ? first : []), ruled.join(' ')]
   if (!asksFor(event, now) || event.decided !== undefined) return first
   const who = areReaders(askers) ? 'you do nothing' : 'nobody decides'
   const consequence = `If ${who}, ${azureStarts(event, now)}.`
-  const isNews = event.unheard !== undefined || !['scheduled', 'reminder'].includes(moment)
   return isNews ? [...first, consequence] : [consequence]
 }
 
@@ -172,17 +174,23 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
     return `${capital(describeDecided(event.decided))}: it may start at any moment.`
   }
   if (event.decided !== undefined) return `${capital(azureStarts(event, now))}.`
+  const ruled = ruleLines(event, now)
+  if (ruled.length === 0) return `Nothing to decide. ${capital(azureStarts(event, now))}.`
+  if (waitLines(event).length === 0) return ruled.join(' ')
+  const earlier = areReaders(askers) ? 'To approve it earlier, open the page.' : whoDecides(askers)
+  return [...ruled, earlier].join(' ')
+}
+
+/** What happens by a rule if nobody acts. Empty if no rule approves the event. */
+function ruleLines(event: EventView, now: number): string[] {
+  const { phase, policy, decided, facts } = event
+  if (phase !== 'scheduled' || event.ended !== undefined) return []
+  if (policy.decide !== 'approve' || decided !== undefined) return []
+  if (facts.notBeforeAt !== undefined && facts.notBeforeAt <= now) return []
+  if (undecidable(facts) !== undefined || growthLines(event, now).length > 0) return []
   const waits = waitLines(event)
-  if (waits.length > 0) {
-    const earlier = areReaders(askers)
-      ? 'To approve it earlier, open the page.'
-      : whoDecides(askers)
-    return [...waits, `Otherwise, ${azureStarts(event, now)}.`, earlier].join(' ')
-  }
-  if (event.policy.decide === 'approve') {
-    return `Policy rule "${event.policy.rule}" approves it, so it may start at any moment.`
-  }
-  return `Nothing to decide. ${capital(azureStarts(event, now))}.`
+  if (waits.length > 0) return [...waits, `Otherwise, ${azureStarts(event, now)}.`]
+  return [`Policy rule "${policy.rule}" approves it, so it may start at any moment.`]
 }
 
 function yourDecision(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {

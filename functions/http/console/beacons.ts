@@ -42,7 +42,8 @@ export async function showBeacons(
     return wrongAddress(relay, c, visitor, why)
   }
   const now = relay.now()
-  const [found, missing] = await Promise.all([
+  const others = visitor.fleets.filter((one) => one !== fleet)
+  const [found, missing, silentElsewhere] = await Promise.all([
     relay.store.findBeacons({
       fleet,
       now,
@@ -52,6 +53,7 @@ export async function showBeacons(
       ...(after && { after }),
     }),
     listMissing(relay, readers, fleet),
+    countSilent(relay, readers, others),
   ])
   const body = beaconsBody(
     {
@@ -63,6 +65,7 @@ export async function showBeacons(
       state,
       beacons: found.beacons.map((one) => shown(one, now)),
       ...(missing && { missing }),
+      silentElsewhere,
       ...(after && { after }),
       ...(found.next === undefined ? {} : { next: found.next }),
     },
@@ -78,6 +81,18 @@ async function listMissing(relay: Relay, readers: readonly ReadAbsent[], fleet: 
   const { missing: names, expected } = await readAbsentBy(readers, relay, fleet, wants)
   if (names.length === 0) return undefined
   return { count: names.length, names, ...(expected === undefined ? {} : { of: expected }) }
+}
+
+/** As the relay's check noted them last. Leaves out fleets without any. */
+async function countSilent(relay: Relay, readers: readonly ReadAbsent[], fleets: string[]) {
+  const wants = { silent: true, missing: false }
+  const counted = await Promise.all(
+    fleets.map(async (fleet) => {
+      const { silent } = await readAbsentBy(readers, relay, fleet, wants)
+      return { fleet, count: silent.length }
+    }),
+  )
+  return counted.filter(({ count }) => count > 0)
 }
 
 function shown(one: ListedBeacon, now: number): ShownBeacon {

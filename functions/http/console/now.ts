@@ -200,6 +200,7 @@ function describeTrouble(relay: Relay, { channel, since, note }: Troubled): Trou
   const configured = channelNamed(relay, channel)!
   const { fallback } = configured
   return {
+    channel,
     name: `${channel} (${nameService(relay, configured)})`,
     path: `${buildBase(relay)}/channels/${encodeURIComponent(channel)}`,
     why: reasonIn(note),
@@ -209,7 +210,8 @@ function describeTrouble(relay: Relay, { channel, since, note }: Troubled): Trou
 }
 
 function listRemoved(one: RemovedChannel): Trouble {
-  return { name: one.channel, why: describeRemoved(one), since: one.at }
+  const { channel, at } = one
+  return { channel, name: channel, why: describeRemoved(one), since: at }
 }
 
 function channelsSeen(relay: Relay, visitor: Visitor): string[] {

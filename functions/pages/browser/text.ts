@@ -31,13 +31,19 @@ export function showOneClock(main: Element): void {
     setText(node, isUtc ? node.dataset.utc : own)
     node.title = isUtc ? `${own} here` : node.dataset.utc
   }
+  const isSame = isUtcHere(relayNow())
   for (const node of main.querySelectorAll('[data-zone-label]')) {
-    setText(node, isUtc || isUtcHere(relayNow()) ? 'UTC' : 'Your time')
+    setText(node, isUtc || isSame ? 'UTC' : 'Your time')
   }
-  const button = document.querySelector<HTMLElement>('[data-zone]')
-  if (button === null) return
-  button.hidden = isUtcHere(relayNow())
-  setText(button, isUtc ? 'Times: UTC' : 'Times: local')
+  const button = document.querySelector<HTMLButtonElement>('[data-zone]')
+  if (button !== null) showZone(button, isUtc, isSame)
+}
+
+/** A reader in UTC has nothing to choose, but sees what the times are. */
+function showZone(button: HTMLButtonElement, isUtc: boolean, isSame: boolean): void {
+  button.hidden = false
+  button.disabled = isSame
+  setText(button, isUtc || isSame ? 'Times: UTC' : 'Times: local')
 }
 
 /** The clock of a wall, in the zone of the times beside it. */

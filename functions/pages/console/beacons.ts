@@ -38,6 +38,8 @@ interface Beacons {
   beacons: ShownBeacon[]
   /** Expected VMs that never reported. Absent: all reported, or none are expected. */
   missing?: { count: number; of?: number; names: string[] }
+  /** Silent beacons of the visitor's other fleets. */
+  silentElsewhere: { fleet: string; count: number }[]
   after?: string
   next?: string
 }
@@ -66,6 +68,10 @@ export function beaconsBody(shown: Beacons, now: number): Html {
   const never = shown.isBeaconless
     ? 'This fleet has no beacons: Azure sends its events itself. So no hooks run, a message about a Preempt usually comes too late, and no alert says that a VM is silent.'
     : 'No beacon of this fleet has reported yet.'
+  const elsewhere = shown.silentElsewhere.map(
+    (one) =>
+      html`<a href="${base}/beacons?${new URLSearchParams({ fleet: one.fleet, state: 'silent' })}">${one.count} in ${plain(one.fleet)}</a>`,
+  )
   const none =
     q === '' && state === ''
       ? never
@@ -79,6 +85,7 @@ export function beaconsBody(shown: Beacons, now: number): Html {
 <button class="slim go">Search</button></form>
 ${missing === undefined ? '' : missingPart(missing)}
 ${state === 'silent' ? '' : silentPart(beacons, address({ state: 'silent' }))}
+${elsewhere.length === 0 ? '' : html`<p class="state bad trouble"><b>Silent in other fleets:</b> <span>${elsewhere.map((link, i) => html`${i === 0 ? '' : ', '}${link}`)}</span></p>`}
 ${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q })}`)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`
@@ -110,11 +117,42 @@ function missingPart({ count, of, names }: NonNullable<Beacons['missing']>): Htm
 
 type History = (vm: string) => string
 
+/** A column of which no row has a value is left out. */
+interface Column {
+  name: string
+  /** On a phone, where each value has its name before it. */
+  label: string
+  isNumber?: true
+  value(one: ShownBeacon, now: number): Html
+}
+
+const columns: Column[] = [
+  { name: 'State', label: 'State', value: statePart },
+  { name: 'Last heard', label: 'Last heard', value: heardPart },
+  { name: 'Version', label: 'Version', value: versionPart },
+  { name: 'Hooks', label: 'Hooks', value: ({ hooks }) => hooks.join(', ') },
+  {
+    ...{ name: 'Open events seen', label: 'Seen', isNumber: true },
+    value: ({ seesEvents }) => `${seesEvents}`,
+  },
+  { name: 'Scale set', label: 'Scale set', value: ({ scaleSet }) => plain(scaleSet) },
+  { name: 'Resource group', label: 'Group', value: ({ resourceGroup }) => plain(resourceGroup) },
+]
+
 /** `history`: where the events of a VM are. */
 function table(beacons: ShownBeacon[], now: number, history: History): Html {
+  const shown = columns.filter(({ value }) => beacons.some((one) => value(one, now) !== ''))
+  const heads = shown.map(
+    ({ name, isNumber }) =>
+      html`<th scope="col"${isNumber ? html` class="number"` : ''}>${name}</th>`,
+  )
+  const row = (
+    one: ShownBeacon,
+  ) => html`<tr data-key="${one.beacon}"><th scope="row"><a href="${history(one.vm)}">${plain(one.vm)}</a></th>
+${shown.map(({ label, isNumber, value }) => html`<td data-label="${label}"${isNumber ? html` class="number"` : ''}>${value(one, now)}</td>`)}</tr>`
   return html`<div class="scroll" role="region" aria-label="Beacons" tabindex="0"><table class="stack brief">
-<thead><tr><th scope="col">VM</th><th scope="col">State</th><th scope="col">Last heard</th><th scope="col">Version</th><th scope="col">Hooks</th><th scope="col" class="number">Open events seen</th><th scope="col">Scale set</th><th scope="col">Resource group</th></tr></thead>
-<tbody>${beacons.toSorted(byNeed).map((one) => row(one, now, history))}</tbody></table></div>`
+<thead><tr><th scope="col">VM</th>${heads}</tr></thead>
+<tbody>${beacons.toSorted(byNeed).map(row)}</tbody></table></div>`
 }
 
 /** Silent beacons come first. Then names are sorted as people count: web_2 before web_10. */
@@ -128,15 +166,19 @@ function isLate({ state, heardAt, paceMs }: ShownBeacon, now: number): boolean {
   return state === 'heard' && now - heardAt > Math.max(2 * paceMs, lateMs)
 }
 
-function row(one: ShownBeacon, now: number, history: History): Html {
+function statePart(one: ShownBeacon, now: number): Html {
   const [tone, words] = isLate(one, now) ? (['ask', 'Late'] as const) : states[one.state]
-  const ago = `${span(Math.max(0, now - one.heardAt))} ago`
-  const exactly = `${utc(one.heardAt)}, reports every ${span(one.paceMs)}`
-  return html`<tr data-key="${one.beacon}"><th scope="row"><a href="${history(one.vm)}">${plain(one.vm)}</a></th>
-<td data-label="State"><span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html` <span class="note">${whole(plain(one.why))}</span>`}</td>
-<td data-label="Last heard"><span title="${exactly}">${ago}</span></td>
-<td data-label="Version">${plain(one.version)}${one.unsupported === undefined ? '' : html` <span class="note">${one.unsupported}</span>`}${one.oldKey ? html` <span class="note">uses the old key</span>` : ''}</td>
-<td data-label="Hooks">${one.hooks.join(', ')}</td>
-<td data-label="Seen" class="number">${one.seesEvents}</td>
-<td data-label="Scale set">${plain(one.scaleSet)}</td><td data-label="Group">${plain(one.resourceGroup)}</td></tr>`
+  return html`<span class="badge ${tone}">${words}</span>${one.why === undefined ? '' : html` <span class="note">${whole(plain(one.why))}</span>`}`
+}
+
+/** A long pace says whether a beacon that was heard minutes ago is late. */
+function heardPart({ state, heardAt, paceMs }: ShownBeacon, now: number): Html {
+  const ago = `${span(Math.max(0, now - heardAt))} ago`
+  const isLong = state !== 'left' && paceMs >= lateMs
+  const pace = isLong ? html` <span class="note">reports every ${span(paceMs)}</span>` : ''
+  return html`<span title="${utc(heardAt)}">${ago}</span>${pace}`
+}
+
+function versionPart({ version, unsupported, oldKey }: ShownBeacon): Html {
+  return html`${plain(version)}${unsupported === undefined ? '' : html` <span class="note">${unsupported}</span>`}${oldKey ? html` <span class="note">uses the old key</span>` : ''}`
 }

@@ -28,6 +28,8 @@ interface Absent {
 }
 
 const namesShown = 3
+/** Names of channels for which a line of a phone has room. */
+const troublesShown = 2
 
 function healthPart(base: string, health: Health, now: number): Html {
   const { reporting, silent, missing, azure, channels } = health
@@ -97,9 +99,9 @@ interface Strip {
  */
 export function stripPart(strip: Strip, now: number, look: 'open' | 'folded' | 'wall'): Html {
   const { base, health, troubles, briefs, lines } = strip
-  const head = html`${[beaconsMark(health), ...azureMark(health), channelsMark(health, troubles)].map((part) => html`${part} `)}${briefs}`
-  if (look === 'wall')
-    return html`<p class="strip">${head}${troubles.map(({ name }) => html` <span class="bad">${plain(name)} gets no messages</span>`)}</p>`
+  const channels = channelsMark(health, troubles, look === 'wall' ? troubles.length : troublesShown)
+  const head = html`${[beaconsMark(health), ...azureMark(health), channels].map((part) => html`${part} `)}${briefs}`
+  if (look === 'wall') return html`<p class="strip">${head}</p>`
   return html`<details class="strip" id="strip"${look === 'open' ? html` open` : ''}><summary>${head}</summary>
 ${healthPart(base, health, now)}
 ${troubles.map((one) => troublePart(one, now))}
@@ -122,9 +124,18 @@ function azureMark({ azure }: Health): Html[] {
   ]
 }
 
-function channelsMark({ channels: { works, untried, of } }: Health, troubles: Trouble[]): Html {
-  const tone = troubles.length > 0 ? 'bad' : untried > 0 || of === 0 ? 'ask' : 'good'
-  return markPart(tone, `${works}/${of} channels`)
+/** Names channels, as the reader must see at once whether it is the pager. */
+function channelsMark(
+  { channels: { works, untried, of } }: Health,
+  troubles: Trouble[],
+  most: number,
+): Html {
+  if (troubles.length > most) return markPart('bad', `${troubles.length} channels fail`)
+  if (troubles.length > 0) {
+    const names = troubles.map(({ channel }) => plain(channel)).join(', ')
+    return markPart('bad', `${names} ${troubles.length === 1 ? 'fails' : 'fail'}`)
+  }
+  return markPart(untried > 0 || of === 0 ? 'ask' : 'good', `${works}/${of} channels`)
 }
 
 /** The shape says it, too: not everybody sees the colour. */
@@ -136,6 +147,7 @@ export function markPart(tone: keyof typeof shapes, words: string): Html {
 
 /** A channel that gets no messages. */
 export interface Trouble {
+  channel: string
   /** `on-call (PagerDuty)` */
   name: string
   /** The path of the channel's page. Absent if the channel is no longer configured. */

@@ -148,7 +148,7 @@ export function nowBody(
   const look = isBusy ? 'folded' : 'open'
   return html`<div class="lead-in"><h1 class="tabbed">Now</h1>
 ${stripPart({ base, health, troubles, briefs, lines }, now, look)}</div>
-${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? `c${nextCluster[0]!.place}` : `e${next.place}`}">Next in ${leftPart(next, now)}: ${describeCluster(nextCluster, now)}</a></p>`}
+${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : html`<p class="next"><a href="#${nextCluster.length > 1 ? `c${nextCluster[0]!.place}` : `e${next.place}`}">Next in ${leftPart(next, now)}: ${whole(describeCluster(nextCluster, now))}</a></p>`}
 <div class="bar"><ul class="tiles">${shown}</ul>
 <div class="tools">${links}${filterForm(base, filter, cards.length)}</div></div>
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
@@ -199,7 +199,7 @@ function wallLine(cards: Placed[], now: number): WallLine {
     tone: stateWords[group].tone,
     until,
     time: until === undefined ? wallDuration(record, group, now) : remaining(until - now),
-    what: html`${describeCluster(cards, now)} ${chip(record.fleet)}${silencePart(cards, now)}`,
+    what: html`${whole(describeCluster(cards, now))} ${chip(record.fleet)}${silencePart(cards, now)}`,
   }
 }
 
@@ -296,7 +296,7 @@ function clusterPart(cards: Placed[], now: number): Html {
     ? html` <span class="note">${whole(describeBriefly(record, now))}</span>`
     : ''
   const badges = [...new Set(cards.flatMap((card) => composeBadges(card.seen.record)))]
-  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${describeCluster(cards, now)} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
+  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${whole(describeCluster(cards, now))} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
   const bulk = ours.length < 2 ? '' : bulkPart(ours, now)
   return html`<div class="cluster" role="group" aria-labelledby="c${place}">
 ${foldPart(cards, head, bulk, now)}</div>`

@@ -16,7 +16,7 @@ export const consoleStyle = `${style}
 .tabs a[aria-current] { color: var(--ink); border-bottom-color: var(--ask) }
 .whom { display: flex; align-items: center; gap: .75rem; color: var(--soft); font-weight: 400;
   font-size: .875rem }
-.whom form { margin: 0 }
+.whom form { margin: 0 } .whom button:disabled { color: inherit; text-decoration: none; cursor: default }
 .console .slim, .console .slim.go { display: inline-block; width: auto; min-height: 2.75rem; padding: .375rem .875rem;
   font-size: .9375rem; line-height: 1.5 }
 .console th, .console td { overflow-wrap: break-word }

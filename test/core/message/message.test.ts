@@ -89,3 +89,22 @@ test('marks that turn or break lines are removed, and half a character becomes a
   expect(plain('web\u200b_\u00ad0\u{e0030}')).toBe('web_0')
   expect(plain('a\ud83d b')).toBe('a\ufffd b')
 })
+
+describe('where there is room for one or two sentences, they say what a rule does if nobody acts', () => {
+  type Policy = NonNullable<Fields['policy']>
+  const own: Policy = { decide: 'approve', rule: 'own' }
+  const briefOf = (policy: Policy, moment: 'scheduled' | 'changed' = 'scheduled') =>
+    compose({ moment, at, event: view({ policy }) }, at).brief.join(' ')
+
+  test.each<[string, Policy, string]>([
+    [
+      'it waits',
+      { ...own, whenReady: true },
+      'Policy rule "own" approves it once web_0 is ready. Otherwise, Azure will restart web_0 at 12:15 UTC or soon after.',
+    ],
+    ['at once', own, 'Policy rule "own" approves it, so it may start at any moment.'],
+  ])('%s', (_, policy, brief) => {
+    expect(briefOf(policy)).toBe(brief)
+    expect(briefOf(policy, 'changed')).toContain(brief)
+  })
+})

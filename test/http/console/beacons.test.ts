@@ -33,6 +33,24 @@ test.runIf(has('silence'))('heard and silent, by name and by state', async () =>
   expect(silent).not.toContain('db_0')
 })
 
+test.runIf(has('silence'))('silent ones of other fleets are named and lead there', async () => {
+  await world.pass(2 * hour)
+  for (const check of fleetChecks) await check(world.relay)
+  const visit = await asAdmin(world)
+  const [all, html] = [await shown(visit), await (await visit.get('/console/beacons')).text()]
+  expect(all).toContain('Silent in other fleets: 1 in test')
+  expect(html).toContain('/console/beacons?fleet=test&amp;state=silent')
+  expect(await shown(visit, '?fleet=test')).toContain('Silent in other fleets: 3 in prod')
+  expect(await shown(await asToken(world, ['read'], ['prod']))).not.toContain('other fleets')
+})
+
+test('a column in which no beacon has a value is left out', async () => {
+  const visit = await asAdmin(world)
+  expect(await shown(visit)).not.toContain('Hooks')
+  await new FakeBeacon(world, 'web_2').sees([], { hooks: { available: ['prepare'], runs: [] } })
+  expect(await shown(visit)).toContain('Hooks')
+})
+
 test.runIf(has('silence'))('the expected beacons that never reported', async () => {
   await world.pass(2 * hour)
   for (const check of fleetChecks) await check(world.relay)
