@@ -103,7 +103,7 @@ function clashText({ fleet, set, slots }: Lane, now: number): Html {
   const vms = new Set(close.flatMap(({ record }) => record.facts.resources)).size
   const [first, last] = [close[0]!, close.at(-1)!].map(({ from }) => lastingClock(from, now))
   const times = first === last ? first : `${first} to ${last}`
-  return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events, ${times}`
+  return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events, ${whole(times)}`
 }
 
 /** What stands for what. Of several in one bar, the last one counts. */
