@@ -101,7 +101,10 @@ const maxClashes = 3
 function clashText({ fleet, set, slots }: Lane, now: number): Html {
   const close = slots.filter(({ clashes }) => clashes)
   const vms = new Set(close.flatMap(({ record }) => record.facts.resources)).size
-  const [first, last] = [close[0]!, close.at(-1)!].map(({ from }) => lastingClock(from, now))
+  const [first, last] = [close[0]!, close.at(-1)!].map(({ from }) => lastingClock(from, now)) as [
+    string,
+    string,
+  ]
   const times = first === last ? first : `${first} to ${last}`
   return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events, ${whole(times)}`
 }
