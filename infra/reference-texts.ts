@@ -204,15 +204,6 @@ export const relayEvents: Record<string, string> = {
   slack_acknowledged: 'Slack sent something that needs no action.',
   slack_refused: 'Requests to `/slack/interactions` with a wrong signature, time or form.',
   slack_reply_failed: 'The answer to a press did not reach Slack. The decision is stored.',
-  subscription_changed:
-    'A subscription was `changed`, `paused`, `resumed`, or its `secret_rotated` (`what`). `by` says who did it.',
-  subscription_consented: 'The endpoint of a subscription has consented to get messages.',
-  subscription_created: 'An owner, or a token with `manage`, made a subscription. `by` says who.',
-  subscription_deleted: 'A subscription was deleted. `by` says who did it.',
-  subscription_disabled:
-    'The relay disabled a subscription, because its endpoint failed. `reason` says how.',
-  subscription_failed:
-    'The state of a subscription could not be stored after an attempt. The relay tries again after the next one.',
   config_refused:
     'The relay was asked to read its configuration again, and keeps the old one: `mistakes` says why.',
   config_not_ended: 'After a reload, the work of the old configuration did not end as it should.',
@@ -365,7 +356,6 @@ export const problemCodes: Record<string, Code> = {
     about: 'The timestamp is more than 5 min off. `time` is the clock of the relay.',
   },
   decision_malformed: { status: '400', about: 'The body is not a valid decision.' },
-  delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },
   drill_malformed: { status: '400', about: 'The detail lists what is wrong with the drill.' },
   ended: { status: '409', about: 'The event is over.' },
   event_unknown: { status: '404', about: 'The fleet has no such event.' },
@@ -415,15 +405,6 @@ export const problemCodes: Record<string, Code> = {
   },
   signature_missing: { status: '401', about: 'A request to `/slack/interactions` is not signed.' },
   started: { status: '409', about: 'The event has started.' },
-  subscription_malformed: {
-    status: '400',
-    about: 'The detail lists what is wrong with the subscription.',
-  },
-  subscription_not_active: {
-    status: '409',
-    about: 'The subscription must be active, or for a test not disabled.',
-  },
-  subscription_unknown: { status: '404', about: 'There is no such subscription.' },
   test_too_soon: { status: '429', about: 'The channel got another test less than 10 s ago.' },
   token_invalid: { status: '401', about: 'The detail names the claim that was refused.' },
   ...errorCodes,
@@ -442,10 +423,6 @@ export const problemCodes: Record<string, Code> = {
     status: '429',
     about:
       '100 requests with this credential wait already; or it made 60 requests in a minute that send something to an endpoint, or 6 drills in 10 minutes.',
-  },
-  too_many_subscriptions: {
-    status: '409',
-    about: 'There are 1,000 subscriptions, or 200 for the fleets of their maker.',
   },
   too_many_tokens: {
     status: '409',

@@ -185,7 +185,7 @@ function listNotified(relay: ChannelParts, record: OpenRecord, now: number): Not
         channelFacts(relay),
         undefined,
         { record: at, moments: [moment] },
-        { deliveries: existing, now, listeningSince: 0, subscriptions: [] },
+        { deliveries: existing, now, listeningSince: 0 },
       ).deliveries
     const deliveries = plan([...before, ...maybe])
     const channels = deliveries.map(({ channel }) => channel)

@@ -2,7 +2,7 @@
 // metrics. What has ended stays counted after the relay forgets it: then the counts only grow, and
 // Prometheus can compute rates.
 import { documentedTypes } from '../../shared/document.ts'
-import { type Delivery, readSubscription } from './delivery/delivery.ts'
+import { type Delivery, readStoredId } from './delivery/delivery.ts'
 import type { Beacon } from './event/beacon.ts'
 import { isHeardAgain } from './event/beacon-state.ts'
 import type { EventRecord } from './event/event.ts'
@@ -76,7 +76,7 @@ export function eventCount(record: EventRecord): Count {
 /** Subscriptions are not counted: there may be a thousand of them. */
 export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 'state'>[]) {
   return deliveries
-    .filter(({ channel }) => readSubscription(channel) === undefined)
+    .filter(({ channel }) => readStoredId(channel) === undefined)
     .map(({ fleet, channel, state }): Count => {
       return { what: 'delivery', fleet, name: channel, state: state, n: 1 }
     })

@@ -30,9 +30,6 @@ export const maxOpenDrills = 3
 export const maxBeaconsOfFleet = 50_000
 /** Problems of one kind in a fleet. Others wait until there is room. */
 export const maxProblems = 500
-export const maxSubscriptions = 200
-/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
-export const maxSubscriptionsOfBound = 50
 /** Tokens of a relay. */
 export const maxTokens = 1_000
 /** A maker that is bound to fleets sees at most this many, so that other fleets have room. */

@@ -1,6 +1,6 @@
 // What features show: addresses of the API, and parts of the console.
 import type { ReadAbsent } from '../http/console/absent.ts'
-import type { ConsolePart } from '../http/console/part.ts'
+import type { ChannelSection, ConsolePart } from '../http/console/part.ts'
 import type { ReadPart } from '../http/console/snapshot.ts'
 import type { Route } from '../http/route.ts'
 import { backupRoute } from './backup/http.ts'
@@ -13,6 +13,9 @@ import { noteRoutes } from './notes/http.ts'
 import { reloadRoute } from './reload/http.ts'
 import { readSilence } from './silence/console.ts'
 import { streamRoute } from './stream/http.ts'
+import { subscriptionConsole, subscriptionSection } from './subscriptions/console.ts'
+import { subscriptionGroup, subscriptionRoutes } from './subscriptions/http.ts'
+import { subscriptionActionRoutes } from './subscriptions/http-actions.ts'
 
 export const apiRoutes: readonly Route[] = [
   streamRoute,
@@ -22,8 +25,15 @@ export const apiRoutes: readonly Route[] = [
   metricsRoute,
   backupRoute,
   reloadRoute,
+  ...subscriptionRoutes,
+  ...subscriptionActionRoutes,
 ]
-export const apiGroups = { ...muteGroup }
-export const consoleParts: readonly ConsolePart[] = [muteConsole, insightsConsole]
+export const apiGroups = { ...muteGroup, ...subscriptionGroup }
+export const consoleParts: readonly ConsolePart[] = [
+  muteConsole,
+  insightsConsole,
+  subscriptionConsole,
+]
+export const channelSections: readonly ChannelSection[] = [subscriptionSection]
 export const absentReaders: readonly ReadAbsent[] = [readSilence]
 export const nowParts: readonly ReadPart[] = [muteNow]

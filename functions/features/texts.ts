@@ -8,6 +8,7 @@ import { problemEvents } from './problems/texts.ts'
 import { reloadCodes } from './reload/texts.ts'
 import { silenceEvents } from './silence/texts.ts'
 import { streamCodes } from './stream/texts.ts'
+import { subscriptionCodes, subscriptionEvents } from './subscriptions/texts.ts'
 
 export const metricTexts: readonly MetricText[] = [...metrics]
 export const logEvents = {
@@ -16,6 +17,7 @@ export const logEvents = {
   ...backupEvents,
   ...problemEvents,
   ...silenceEvents,
+  ...subscriptionEvents,
 }
 export const errorCodes = {
   ...muteCodes,
@@ -23,4 +25,5 @@ export const errorCodes = {
   ...backupCodes,
   ...reloadCodes,
   ...streamCodes,
+  ...subscriptionCodes,
 }

@@ -2,7 +2,7 @@
 // subscription gets one request at a time until it has answered quickly. Otherwise, a few endpoints
 // that hang would take all places of this worker.
 import { messageOf } from '../../shared/errors.ts'
-import { type Claimed, readSubscription } from '../core/delivery/delivery.ts'
+import { type Claimed, readStoredId } from '../core/delivery/delivery.ts'
 import { deliverTogether } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
 import type { Relay } from '../use-cases/relay.ts'
@@ -17,7 +17,7 @@ interface Places {
   /** With so many under way, no channel gets a second one. Default: no limit. */
   wide?: number
   /** All subscriptions together get no more, so that configured channels have places. Default: no limit. */
-  toSubscriptions?: number
+  toStored?: number
 }
 
 /** The simulation replaces it. */
@@ -26,31 +26,31 @@ type Start = (work: () => Promise<void>) => Promise<void>
 export class UnderWay {
   readonly #relay: Relay
   readonly #wide: number
-  readonly #mostToSubscriptions: number
+  readonly #mostToStored: number
   readonly #counts = new Map<string, number>()
   readonly #quick = new Set<string>()
   readonly sends = new Set<Promise<void>>()
-  #toSubscriptions = 0
+  #toStored = 0
 
   /** Begins work that goes on beside the caller. */
   readonly start: Start
 
   constructor(
     relay: Relay,
-    { wide = Infinity, toSubscriptions = Infinity }: Places = {},
+    { wide = Infinity, toStored = Infinity }: Places = {},
     start: Start = (work) => work(),
   ) {
     this.start = start
     this.#relay = relay
     this.#wide = wide
-    this.#mostToSubscriptions = toSubscriptions
+    this.#mostToStored = toStored
   }
 
   /** `Infinity`: the channel gets no more until one has ended. */
   readonly countOf = (channel: string): number => {
     const count = this.#counts.get(channel) ?? 0
-    const isSubscription = readSubscription(channel) !== undefined
-    if (isSubscription && this.#toSubscriptions >= this.#mostToSubscriptions) return Infinity
+    const isSubscription = readStoredId(channel) !== undefined
+    if (isSubscription && this.#toStored >= this.#mostToStored) return Infinity
     const isSteady = !isSubscription || this.#quick.has(channel)
     const mayShare = isSteady && this.sends.size < this.#wide
     return count === 0 || mayShare ? count : Number.POSITIVE_INFINITY
@@ -81,14 +81,14 @@ export class UnderWay {
   }
 
   #note(channel: string, tookMs: number): void {
-    if (readSubscription(channel) === undefined) return
+    if (readStoredId(channel) === undefined) return
     if (tookMs >= quickMs) this.#quick.delete(channel)
     else if (this.#quick.size < maxQuick) this.#quick.add(channel)
     else this.#quick.clear()
   }
 
   #count(channel: string, change: number): void {
-    if (readSubscription(channel) !== undefined) this.#toSubscriptions += change
+    if (readStoredId(channel) !== undefined) this.#toStored += change
     const count = (this.#counts.get(channel) ?? 0) + change
     if (count === 0) this.#counts.delete(channel)
     else this.#counts.set(channel, count)

@@ -75,7 +75,6 @@ const groups: Groups = {
   Drills: 'Events for practice.',
   ...apiGroups,
   Decisions: 'Pages and buttons by which people decide.',
-  Subscriptions: 'Webhooks that other systems make for themselves.',
   Tokens: 'Credentials for other systems.',
   Relay: 'The relay itself.',
 }

@@ -67,7 +67,6 @@ export interface Groups extends FeatureGroups {
   Drills: string
   Decisions: string
   Tokens: string
-  Subscriptions: string
   Relay: string
 }
 

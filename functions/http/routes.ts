@@ -7,8 +7,6 @@ import { channelRoutes } from './api/channels.ts'
 import { replayRoute } from './api/deliveries.ts'
 import { drillRoute } from './api/drills.ts'
 import { eventRoutes } from './api/events.ts'
-import { subscriptionActionRoutes } from './api/subscription-actions.ts'
-import { subscriptionRoutes } from './api/subscriptions.ts'
 import { tokenRoutes } from './api/tokens.ts'
 import { reportRoutes } from './beacons/reports.ts'
 import { healthRoute } from './health.ts'
@@ -25,8 +23,6 @@ export const routes: readonly Route[] = [
   ...apiRoutes,
   drillRoute,
   ...tokenRoutes,
-  ...subscriptionRoutes,
-  ...subscriptionActionRoutes,
   ...reportRoutes,
   ...azureRoutes,
   ...pageRoutes,

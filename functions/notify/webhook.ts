@@ -6,13 +6,13 @@ import type { AlertNews, FleetAlert } from '../core/delivery/alert-kind.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
 import {
   type AlertNotification,
+  buildMessageId,
   isAlertAbout,
   isPing,
   noFleet,
-  readSubscription,
+  readStoredId,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
-import { buildMessageId } from '../core/delivery/subscription.ts'
 import type { EventView } from '../core/event/view.ts'
 import { alertText } from '../core/message/alert.ts'
 import { cloudEventBody, type EventLinks, wholeCharacters } from '../core/message/cloud-event.ts'
@@ -66,7 +66,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
     } catch (error) {
       const failed = fromError(error, outgoing)
       // who made a subscription must not learn what a name resolves to here
-      const isOwn = readSubscription(delivery.channel) === undefined
+      const isOwn = readStoredId(delivery.channel) === undefined
       return isOwn ? failed : { ...failed, note: failed.note.split(':', 2).join(':') }
     }
   },

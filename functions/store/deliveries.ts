@@ -6,8 +6,8 @@ import {
   type Claimed,
   type Delivery,
   hearsByItself,
-  readSubscription,
-  subscriptionChannel,
+  readStoredId,
+  storedChannel,
 } from '../core/delivery/delivery.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { EventView } from '../core/event/view.ts'
@@ -85,7 +85,7 @@ export class Deliveries {
   }
 
   async read(key: EventKey, subscription?: string): Promise<Delivery[]> {
-    const channel = subscription === undefined ? undefined : subscriptionChannel(subscription)
+    const channel = subscription === undefined ? undefined : storedChannel(subscription)
     const loaded = await this.load(eventPartition(key), findRange(channel ?? ''))
     const isWanted = ({ one }: HeldDelivery) => channel === undefined || one.channel === channel
     return this.toDeliveries(loaded.deliveries.filter(isWanted), loaded)
@@ -148,7 +148,7 @@ export class Deliveries {
     if (isAlone) place.underWay = (place.underWay ?? 0) + 1
     const isFree = (each: StoredDelivery) => each.state === 'pending' && !isLent(each, now)
     // a row of deliveries to subscriptions has one key: another one of it may still be free
-    const isRest = readSubscription(one.channel) !== undefined && stored.deliveries.some(isFree)
+    const isRest = readStoredId(one.channel) !== undefined && stored.deliveries.some(isFree)
     if (!isRest) this.underWay.set(key, claimed.leaseUntil)
   }
 
@@ -170,7 +170,7 @@ export class Deliveries {
         const { sequence } = one.notification.event
         return toStored(one, sequences.has(sequence) ? sequence : undefined)
       })
-    const isShared = readSubscription(claimed.channel) !== undefined
+    const isShared = readStoredId(claimed.channel) !== undefined
     const make = (row: Content | undefined): Made<'settled' | 'lost'> => {
       const stored = row && toStoredDeliveries(row)
       const one = stored?.deliveries.find(({ id }) => id === claimed.id)
@@ -201,7 +201,7 @@ export class Deliveries {
 
   /** Deliveries to one subscription. The one that was planned last comes first. */
   async list(channel: string, { before, limit }: DeliveryPage): Promise<DeliveryList> {
-    const subscription = readSubscription(channel)
+    const subscription = readStoredId(channel)
     if (subscription === undefined || !isCursor(before)) return { deliveries: [] }
     return this.#pageOf(historyIndex(subscription), ['', end], before, limit, () => true)
   }
@@ -293,7 +293,7 @@ export class Deliveries {
     const wanted = found
       .map((entry) => ({ entry, plannedAt: timeIn(entry.key.split('|')[1] ?? '') }))
       .filter(({ entry, plannedAt }) => {
-        const isOfAll = channel !== undefined || !entry.key.startsWith(ofSubscriptions)
+        const isOfAll = channel !== undefined || !entry.key.startsWith(ofStoredChannels)
         return isOfAll && plannedAt >= since && (fleets?.includes(entry.summary) ?? true)
       })
       .sort((a, b) => a.plannedAt - b.plannedAt)
@@ -345,7 +345,7 @@ function readMoment({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDe
 const noDeliveries = { deliveries: [] as HeldDelivery[] }
 
 /** How keys of deliveries to subscriptions begin. */
-const ofSubscriptions = buildKey(subscriptionChannel(''))
+const ofStoredChannels = buildKey(storedChannel(''))
 
 /** Failed deliveries that one replay looks at. */
 const maxFailed = 10_000

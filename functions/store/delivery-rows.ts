@@ -2,7 +2,7 @@
 // event as it was then is in the row of the commit's moments.
 import { alertPrefix } from '../../shared/document.ts'
 import type { Count } from '../core/counts.ts'
-import { type Delivery, noFleet, readSubscription } from '../core/delivery/delivery.ts'
+import { type Delivery, noFleet, readStoredId } from '../core/delivery/delivery.ts'
 import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Content } from './edits.ts'
@@ -63,7 +63,7 @@ const chunks = 8
 
 /** Where the deliveries of an event are that wait for each other, as names of rows. */
 export function findRange(channel: string): [from: string, to: string] {
-  const subscription = readSubscription(channel)
+  const subscription = readStoredId(channel)
   // the event itself and its moments are in between
   if (subscription === undefined) return [findStart('deliveries'), findEnd('moment')]
   return rangeOfChunk(findChunk(subscription))
@@ -93,7 +93,7 @@ export function newRows(
   event: EventView | undefined,
 ): Change[] {
   const rows = Map.groupBy(deliveries, ({ channel }) => {
-    const subscription = readSubscription(channel)
+    const subscription = readStoredId(channel)
     return subscription === undefined ? '' : findChunk(subscription)
   })
   return [...rows].map(([chunk, own]) => {
@@ -201,7 +201,7 @@ function buildKeys(stored: StoredDeliveries): Key[] {
   const [first] = waiting
   if (first !== undefined) {
     const plannedAt = Math.min(...waiting.map((one) => one.plannedAt))
-    const own = new Set(waiting.map(({ channel }) => readSubscription(channel)!))
+    const own = new Set(waiting.map(({ channel }) => readStoredId(channel)!))
     const all: PendingSummary = [subscribers, fleet, plannedAt, eventId, [...own]]
     const summary = JSON.stringify(all)
     keys.push({ index: pendingIndex, key: pendingKey(stored, first), summary })
@@ -215,7 +215,7 @@ function buildKeys(stored: StoredDeliveries): Key[] {
 }
 
 function isSubscriber({ channel }: StoredDelivery): boolean {
-  return readSubscription(channel) !== undefined
+  return readStoredId(channel) !== undefined
 }
 
 /**
@@ -242,7 +242,7 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
     const key = buildKey(timeKey(position), one.id)
     return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
   })
-  const subscription = readSubscription(channel)
+  const subscription = readStoredId(channel)
   if (state === 'pending' && subscription === undefined) {
     const summary = JSON.stringify([channel, fleet, plannedAt, eventId] satisfies PendingSummary)
     keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })

@@ -1,6 +1,6 @@
 // The queues of pending deliveries: one for each channel and fleet, by time. Finds what can be sent next,
 // and reads no more rows than it must.
-import { subscriptionChannel } from '../core/delivery/delivery.ts'
+import { storedChannel } from '../core/delivery/delivery.ts'
 import { type Channels, toState } from './channels.ts'
 import type { Deliveries, HeldDelivery, HeldPartition } from './deliveries.ts'
 import {
@@ -221,7 +221,7 @@ function chooseGroup({ partition, row }: Found): string {
 /** False: no subscription of the row has room, so nobody needs to read it. */
 export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
   const [, , , , subscriptions] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
-  const isFree = (one: string) => roomOf(subscriptionChannel(one)) > 0
+  const isFree = (one: string) => roomOf(storedChannel(one)) > 0
   return subscriptions?.some(isFree) ?? true
 }
 

@@ -1,5 +1,5 @@
 // Searches of events for the console, from entries alone: an entry has a summary of its event.
-import { readSubscription } from '../core/delivery/delivery.ts'
+import { readStoredId } from '../core/delivery/delivery.ts'
 import { type EventSummary, summarizeEvent } from '../core/event/summary.ts'
 import { setNewest } from '../core/newest.ts'
 import {
@@ -136,12 +136,12 @@ export class Searches {
       }),
     )
     const works = channels.map((channel) => async (): Promise<ChannelActivity> => {
-      const subscription = readSubscription(channel)
+      const subscription = readStoredId(channel)
       const deliveredAt = delivered.get(buildKey(channel))
       const own =
         subscription === undefined
           ? await this.#ofChannel(channel, isOwn)
-          : await this.#ofSubscription(subscription, isOwn, since)
+          : await this.#ofStored(subscription, isOwn, since)
       return { channel, ...(deliveredAt === undefined ? {} : { deliveredAt }), ...own }
     })
     return together(works)
@@ -166,7 +166,7 @@ export class Searches {
   }
 
   /** Counts the newest deliveries of a subscription. */
-  async #ofSubscription(
+  async #ofStored(
     subscription: string,
     isOwn: (fleet: string) => boolean,
     since: number | undefined,

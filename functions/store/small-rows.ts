@@ -2,7 +2,6 @@
 // partition and is removed with it; the others of one kind share a partition.
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { PostKey, PostState } from '../core/delivery/post.ts'
-import type { Subscription } from '../core/delivery/subscription.ts'
 import type { Holder } from '../core/event/slots.ts'
 import type { Token } from '../core/rules/token.ts'
 import { buildKey, eventPartition } from './keys.ts'
@@ -42,7 +41,8 @@ export function createRows<Fields extends object, Key = void>(
 
 type Place = Omit<SmallRowKey, 'kind' | 'needs'>
 
-const byId = (id: string) => ({ name: [id] })
+/** A row whose name is an id. */
+export const byId = (id: string) => ({ name: [id] })
 
 /** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
 const listeningRow = createRows<{ since: number; at: number }>('listening', {
@@ -112,16 +112,6 @@ export const tokenRows = createRows<Token, string>(
 export const signOutRows = createRows<{ id: string; endsAt: number }, string>(
   'session',
   { id: 'string', endsAt: 'number' },
-  byId,
-)
-
-export const subscriptionRows = createRows<Subscription, string>(
-  'subscription',
-  {
-    ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
-    ...{ 'secrets.*.text': 'string', pings: 'number', createdAt: 'number', since: 'number' },
-    ...{ reason: 'string' },
-  },
   byId,
 )
 

@@ -5,12 +5,7 @@ import { messageOf } from '../../shared/errors.ts'
 import { planChannelTest, planTroubleAlert, testEveryMs, testId } from '../core/delivery/alert.ts'
 import { isFresh, type SendOutcome } from '../core/delivery/attempt.ts'
 import { afterAnswer, isInTrouble } from '../core/delivery/channel-health.ts'
-import {
-  type Claimed,
-  type Delivery,
-  noFleet,
-  readSubscription,
-} from '../core/delivery/delivery.ts'
+import { type Claimed, type Delivery, noFleet, readStoredId } from '../core/delivery/delivery.ts'
 import type { ChannelHealth, Troubled } from '../core/delivery/health.ts'
 import { hash } from '../core/hash.ts'
 import { type Access, describeAccess } from '../core/rules/access.ts'
@@ -26,7 +21,7 @@ type Health = ChannelHealth | undefined
 function fingerprint(name: string, channel: Channel): string {
   const known = fingerprints.get(channel)
   if (known !== undefined) return known
-  const of = hash(JSON.stringify(readSubscription(name) === undefined ? channel : channel.url))
+  const of = hash(JSON.stringify(readStoredId(name) === undefined ? channel : channel.url))
   fingerprints.set(channel, of)
   return of
 }

@@ -8,7 +8,6 @@ import type { EventRecord } from '../core/event/event.ts'
 import { concernsBeacons } from '../core/event/pace.ts'
 import type { Loaded } from '../core/event/stage.ts'
 import { loads } from '../features/loads.ts'
-import { subscriptionRows } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
@@ -199,8 +198,7 @@ async function plan(
   const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
-    subscriptions: isNews ? await subscriptionRows.list(store) : [],
-    loaded: isNews || reads ? await load(store) : {},
+    loaded: isNews || reads ? await load(store, isNews) : {},
     now,
     listeningSince: relay.listeningSince,
     isRerouted,
@@ -209,8 +207,8 @@ async function plan(
 }
 
 /** All at once. */
-async function load(store: Relay['store']): Promise<Loaded> {
-  return Object.assign({}, ...(await Promise.all(loads.map((one) => one(store)))))
+async function load(store: Relay['store'], isNews: boolean): Promise<Loaded> {
+  return Object.assign({}, ...(await Promise.all(loads.map((one) => one(store, isNews)))))
 }
 
 function logStep(

@@ -17,12 +17,13 @@ import {
   channelTroubleIn,
   type Delivery,
   hearsByItself,
-  readSubscription,
+  readStoredId,
 } from '../core/delivery/delivery.ts'
 import type { Context } from '../core/delivery/follow-up.ts'
 import { channelsInstead } from '../core/delivery/instead.ts'
 import { judgeDelivery, type Known } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
+import { storedChannels } from '../features/targets.ts'
 import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { postRows } from '../store/small-rows.ts'
@@ -31,8 +32,15 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
-import { channelFacts, findNotifier, findRate, ownersNow, type Relay } from './relay.ts'
-import { findChannel, noteAttempt, type Target } from './subscription-channel.ts'
+import {
+  channelFacts,
+  channelNamed,
+  findNotifier,
+  findRate,
+  ownersNow,
+  type Relay,
+} from './relay.ts'
+import type { Target } from './target.ts'
 import { noteHealthChange } from './trouble.ts'
 
 /** How many requests to a channel this worker has under way. `Infinity`: it gets no more now. */
@@ -70,7 +78,7 @@ const freshConfigMs = 10 * 60_000
 function isForOthers({ host, config, now }: Relay, channel: string): boolean {
   const { sharedSince } = host
   if (sharedSince === undefined || now() < sharedSince + freshConfigMs) return false
-  return !Object.hasOwn(config.channels, channel) && readSubscription(channel) === undefined
+  return !Object.hasOwn(config.channels, channel) && readStoredId(channel) === undefined
 }
 
 /** A claimed delivery: its part of the message, or the result if nothing is to be sent. */
@@ -114,7 +122,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
       ? await noteAnswer(relay, channel, first, sent, since)
       : first.health
   if (isInTrouble(health) !== isInTrouble(first.health)) await noteHealthChange(relay)
-  await noteAttempt(relay, target, first, sent, health)
+  await target.noteAnswer?.(first, sent, health)
 
   const list = inRequest.length > 1 ? { retryAt: chooseRetryAt(relay, inRequest, sent) } : undefined
   const hasIncidents = channelFacts(relay).takes(first.channel) === 'incident'
@@ -135,8 +143,11 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 
 /** Undefined if the channel cannot be read: then the lease ends, and the delivery is retried. */
 async function findTarget(relay: Relay, first: Claimed): Promise<Target | undefined> {
+  const id = readStoredId(first.channel)
+  if (id === undefined) return { channel: channelNamed(relay, first.channel) }
+  const [find] = storedChannels
   try {
-    return await findChannel(relay, first)
+    return (await find?.(relay, id, first)) ?? { channel: undefined }
   } catch (error) {
     relay.log.error('message_failed', { id: first.id, error: messageOf(error) })
     return undefined
@@ -197,7 +208,7 @@ async function readNewest({ store, now }: Relay, claimed: Claimed): Promise<Even
 async function send(
   relay: Relay,
   parts: Part[],
-  { channel, subscription }: Target & { channel: Channel },
+  { channel, isBound }: Target & { channel: Channel },
 ): Promise<SendOutcome> {
   const [first, ...also] = parts as [Part, ...Part[]]
   const now = relay.now()
@@ -227,9 +238,9 @@ async function send(
     const { reply, ...sent } = await findNotifier(relay, channel).notify(
       outgoing,
       channel as never,
-      subscription?.bound === undefined ? relay.sending.send : relay.sending.sendForBound,
+      isBound ? relay.sending.sendForBound : relay.sending.send,
     )
-    if (readSubscription(first.delivery.channel) === undefined) return sent
+    if (readStoredId(first.delivery.channel) === undefined) return sent
     const at = relay.now()
     const { status, text = '' } = reply ?? {}
     return { ...sent, answered: { status, text, tookMs: at - now, at } }

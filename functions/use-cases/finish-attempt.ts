@@ -1,6 +1,6 @@
 // Ends one attempt at one delivery. One write stores its result and the copies for other channels.
 import type { SendOutcome, Settlement } from '../core/delivery/attempt.ts'
-import { type Claimed, readSubscription } from '../core/delivery/delivery.ts'
+import { type Claimed, readStoredId } from '../core/delivery/delivery.ts'
 import { afterResult, type Context } from '../core/delivery/follow-up.ts'
 import type { Part } from '../notify/notifier.ts'
 import { goesAlone } from './decision-buttons.ts'
@@ -46,7 +46,7 @@ function logAttempt(
   const { fleet, eventId, channel, attempts, notification } = claimed
   const fields = { fleet, eventId, channel, moment: notification.moment, attempts, state, note }
   if (settled === 'lost') relay.log.warn('delivery_lease_lost', fields)
-  else if (state === 'delivered' && !readSubscription(channel)) relay.log.info('delivered', fields)
+  else if (state === 'delivered' && !readStoredId(channel)) relay.log.info('delivered', fields)
   // there may be 1,000 for one moment, and the API lists them
   else if (state === 'delivered') relay.log.debug('delivered', fields)
   else if (state === 'superseded') relay.log.info('delivery_superseded', fields)

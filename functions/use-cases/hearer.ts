@@ -2,9 +2,13 @@
 import type { AlertKind } from '../core/delivery/alert-kind.ts'
 import type { Relay } from './relay.ts'
 
+/** Each feature adds its own by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: features add to it
+export interface FeatureTroubles {}
+
 export interface Trouble {
-  kind: 'over_limits' | 'azure_refuses' | 'subscription_disabled'
-  /** The name of a VM, an Azure subscription or a subscription. */
+  kind: 'over_limits' | 'azure_refuses' | keyof FeatureTroubles
+  /** The name of a VM, of a subscription of Azure, or of what a feature is about. */
   name: string
   /** One sentence, without its full stop. */
   reason: string

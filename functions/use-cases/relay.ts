@@ -2,10 +2,9 @@
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { ChannelFacts } from '../core/delivery/audience.ts'
-import { isSink, readSubscription } from '../core/delivery/delivery.ts'
+import { isSink, readStoredId } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
-import { type Rate, unlimited } from '../core/delivery/rate.ts'
-import { subscriptionRate } from '../core/delivery/subscription.ts'
+import { type Rate, storedRate, unlimited } from '../core/delivery/rate.ts'
 import type { ArmResult } from '../core/event/arm.ts'
 import type { Heartbeats } from '../core/event/heartbeat.ts'
 import type { AzureResource } from '../core/event/outside.ts'
@@ -82,7 +81,7 @@ interface Sending {
   notifiers: Record<string, Named<Notifier<never>>>
   /** Makes one request, with the host's guard against addresses that a channel must not reach. */
   send: Send
-  /** Makes one request for a subscription whose token is bound to fleets, with the guard for such tokens. */
+  /** Makes one request to a stored channel whose maker is bound to fleets, with the guard for such makers. */
   sendForBound: Send
   /** Lines about attempts that failed. */
   retryLog: FrequentLog
@@ -221,7 +220,7 @@ export function channelNamed({ config }: Pick<Relay, 'config'>, name: string): C
 
 /** A removed channel has no rate: nothing is sent to it. */
 export function findRate(relay: ChannelParts, name: string): Rate {
-  if (readSubscription(name) !== undefined) return subscriptionRate
+  if (readStoredId(name) !== undefined) return storedRate
   return notifierNamed(relay, name)?.rate ?? unlimited
 }
 

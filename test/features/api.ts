@@ -7,6 +7,7 @@ import { muteApi } from './mutes/api.ts'
 import { noteApi } from './notes/api.ts'
 import { reloadApi } from './reload/api.ts'
 import { streamApi } from './stream/api.ts'
+import { subscriptionApi } from './subscriptions/api.ts'
 
 export const apiFeatures: ApiFeature[] = [
   muteApi,
@@ -16,4 +17,5 @@ export const apiFeatures: ApiFeature[] = [
   metricsApi,
   reloadApi,
   streamApi,
+  subscriptionApi,
 ]

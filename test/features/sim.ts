@@ -2,5 +2,6 @@
 import type { SimFeature } from '../sim/feature.ts'
 import { muteSim } from './mutes/sim.ts'
 import { silenceSim } from './silence/sim.ts'
+import { subscriptionSim } from './subscriptions/sim.ts'
 
-export const simFeatures: SimFeature[] = [muteSim, silenceSim]
+export const simFeatures: SimFeature[] = [muteSim, silenceSim, subscriptionSim]

@@ -1,6 +1,6 @@
 // How many requests each channel has under way, so that channels that hang leave places for others.
 import { expect, test } from 'vitest'
-import { readSubscription } from '../../functions/core/delivery/delivery.ts'
+import { readStoredId } from '../../functions/core/delivery/delivery.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { claimDue } from '../../functions/use-cases/deliver.ts'
 import { happen, subscribe } from '../support/subscriptions.ts'
@@ -29,7 +29,7 @@ test('subscriptions that hang leave places for configured channels', async () =>
   for (let i = 0; i < 5; i++) await subscribe(world)
   await happen(world, 1)
   world.channels.answer = () => new Promise<Response>(() => {})
-  const underWay = new UnderWay(world.relay, { toSubscriptions: 3 })
+  const underWay = new UnderWay(world.relay, { toStored: 3 })
   const begun: string[] = []
   for (;;) {
     const [group] = (await claimDue(world.relay, 1, underWay.countOf)).requests
@@ -37,6 +37,6 @@ test('subscriptions that hang leave places for configured channels', async () =>
     begun.push(group[0]!.channel)
     underWay.begin(group)
   }
-  expect(begun.filter((channel) => readSubscription(channel) !== undefined)).toHaveLength(3)
+  expect(begun.filter((channel) => readStoredId(channel) !== undefined)).toHaveLength(3)
   expect(begun).toEqual(expect.arrayContaining(Object.keys(world.relay.config.channels)))
 })

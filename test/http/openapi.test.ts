@@ -222,33 +222,6 @@ describe('answers', () => {
     }
   })
 
-  test('about subscriptions', async () => {
-    const list = '/v1/subscriptions'
-    const wish = { url: 'https://robot.example/in', fleets: ['prod'], moments: ['scheduled'] }
-    const { id } = await expectDescribed('createSubscription', await send(list, wish))
-    const one = `${list}/${id}`
-    await expectDescribed('createSubscription', await send(list, { url: 'http://10.0.0.1/' }))
-    await expectDescribed('createSubscription', await send(list, {}))
-    await world.drain()
-    const { state } = await expectDescribed('getSubscription', await ask(one))
-    expect(state).toBe('active')
-    await expectDescribed('listSubscriptions', await ask(`${list}?limit=1`))
-    await expectDescribed('testSubscription', await send(`${one}/test`, {}))
-    await world.drain()
-    const { deliveries } = await expectDescribed('listDeliveriesTo', await ask(`${one}/deliveries`))
-    expect(deliveries.map(({ moment }: { moment: string }) => moment)).toContain('ping')
-    await expectDescribed('pauseSubscription', await send(`${one}/pause`, {}))
-    const since = '2026-11-21T00:00:00Z'
-    await expectDescribed('replayToSubscription', await send(`${one}/replay`, { since }))
-    await expectDescribed('resumeSubscription', await send(`${one}/resume`, {}))
-    await expectDescribed('replayToSubscription', await send(`${one}/replay`, { since }))
-    await expectDescribed('rotateSecret', await send(`${one}/rotate-secret`, {}))
-    const body = JSON.stringify({ moments: null, description: 'the robot' })
-    await expectDescribed('changeSubscription', await ask(one, { method: 'PATCH', body }))
-    expect((await ask(one, { method: 'DELETE' })).status).toBe(204)
-    await expectDescribed('deleteSubscription', await ask(one, { method: 'DELETE' }))
-  })
-
   test('to beacons and to anyone', async () => {
     const beacon = new FakeBeacon(world, 'web_1')
     await expectDescribed('postReport', await beacon.post(beacon.body([event()])))

@@ -4,12 +4,11 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openapi } from '../../functions/http/openapi.ts'
 import { routes } from '../../functions/http/routes.ts'
-import { isWebUrl } from '../../functions/schema/checks.ts'
 import { checkPath } from '../../shared/check.ts'
-import { looksSecret } from '../../shared/presentable.ts'
 import { fleetHeader, reportPath } from '../../shared/report.ts'
 import { sign } from '../../shared/signature.ts'
 import { apiFeatures } from '../features/api.ts'
+import type { ApiFeature } from '../support/api-feature.ts'
 import { allowedBy, nearly } from '../support/from-schema.ts'
 import { checkOf } from '../support/json-schema.ts'
 import { startRelay, world } from '../support/relay.ts'
@@ -41,6 +40,7 @@ interface Case {
   fill?: (body: Json) => Json
   /** What JSON Schema cannot say, but the description does. */
   also?: (body: Json) => boolean
+  things?: ApiFeature['things']
 }
 
 const many = (count: number) => [...Array(count).keys()].map((i) => `entry ${i}`)
@@ -85,8 +85,8 @@ const cases: Record<string, Case> = {
     also: ({ changeAfterSeconds = -1, noticeSeconds = 120 }) => changeAfterSeconds < noticeSeconds,
   },
   ...Object.fromEntries(
-    apiFeatures.flatMap(({ bodies = {} }) =>
-      Object.entries(bodies).map(([name, body]) => [name, { ...body, headers: byAdmin }]),
+    apiFeatures.flatMap(({ bodies = {}, things }) =>
+      Object.entries(bodies).map(([name, body]) => [name, { ...body, things, headers: byAdmin }]),
     ),
   ),
   token: {
@@ -102,48 +102,6 @@ const cases: Record<string, Case> = {
       (!scopes.includes('calendar') || scopes.every((one: string) => one === 'calendar')),
   },
 }
-
-const isText = (text: string) =>
-  /^[^\p{Cc}]+$/u.test(text) && text.length <= 100 && !looksSecret(text)
-const isSubscription = ({ url, description }: Json) =>
-  (url === undefined || (isWebUrl(url) && url.length <= 2_000)) &&
-  (description === undefined || description === null || isText(description))
-const url = 'https://robot.example/in'
-const fill = (body: Json) => ({
-  ...body,
-  ...('url' in body && { url }),
-  ...(typeof body.description === 'string' && { description: 'the robot' }),
-})
-const texts = ['a'.repeat(20), 'a b', '', 'x'.repeat(101)]
-
-Object.assign(cases, {
-  subscription: {
-    path: '/v1/subscriptions',
-    headers: byAdmin,
-    limits: [{ url }, ...texts.map((description) => ({ url, description }))],
-    fill,
-    also: isSubscription,
-  },
-  change: {
-    path: '/v1/subscriptions/{id}',
-    method: 'patch',
-    code: 'subscription_malformed',
-    headers: byAdmin,
-    limits: [{ url }, ...texts.map((description) => ({ description })), { moments: null }],
-    fill,
-    also: (body: Json) => Object.keys(body).length > 0 && isSubscription(body),
-  },
-  test: {
-    path: '/v1/subscriptions/{id}/test',
-    code: 'subscription_malformed',
-    headers: byAdmin,
-  },
-  replayTo: {
-    path: '/v1/subscriptions/{id}/replay',
-    code: 'replay_malformed',
-    headers: byAdmin,
-  },
-} satisfies Record<string, Case>)
 
 test('each body in JSON is tried', () => {
   const isInJson = ({ json, body }: (typeof routes)[number]) =>
@@ -165,12 +123,7 @@ describe.each(Object.entries(cases))('the schema of a %s', (name, one) => {
   let id = ''
   beforeAll(async () => {
     await startRelay()
-    const made = await world.app.request('/v1/subscriptions', {
-      method: 'POST',
-      headers: await byAdmin(),
-      body: JSON.stringify({ url }),
-    })
-    id = ((await made.json()) as { id: string }).id
+    id = (await one.things?.make(world, adminKey, 'prod'))?.id ?? ''
     await world.drain()
   })
 

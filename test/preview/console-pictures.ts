@@ -2,7 +2,6 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import type { Browser } from 'playwright-core'
-import { subscriptionRows } from '../../functions/store/small-rows.ts'
 import { consolePaths } from '../features/console.ts'
 import { adminKey } from '../support/world.ts'
 import { consoleWorld } from './console-world.ts'
@@ -24,7 +23,6 @@ export async function consolePictures(browser: Browser): Promise<void> {
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`
   const [event] = await world.store.listOpen(['prod'], 1)
-  const [subscription] = await subscriptionRows.list(world.store)
   const paths = {
     now: '',
     upcoming: '/upcoming',
@@ -33,7 +31,6 @@ export async function consolePictures(browser: Browser): Promise<void> {
     channels: '/channels',
     channel: '/channels/on-call',
     ...consolePaths,
-    subscription: `/subscriptions/${subscription!.id}`,
     event: `/events/${event!.fleet}/${event!.eventId}`,
   }
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,10 +1,11 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
 import { fleetChecks } from '../../functions/features/jobs.ts'
-import { createSubscription } from '../../functions/use-cases/subscriptions.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
+import { askApi } from '../support/tokens.ts'
 import {
+  adminKey,
   createWorld,
   event,
   FakeBeacon,
@@ -187,18 +188,10 @@ export async function consoleWorld({ events = 40, further = 0 }: Options = {}): 
   const at = (ms: number) => startAt + ms
   const silent = ['prod/web_4', 'batch/spot_3']
   for (const [name, beacon] of beacons) if (!silent.includes(name)) await beacon.sees([])
-  const consent = {
-    fleets: ['prod'],
-    moments: undefined,
-    eventTypes: undefined,
-    resource: undefined,
-  }
   const wish = (url: string, description: string) =>
-    createSubscription(
-      world.relay,
-      { by: 'admin' },
-      { url, description, filter: consent, consent: 'ping' },
-    )
+    askApi(world, adminKey, '/v1/subscriptions', {
+      ...{ method: 'POST', body: { url, description, fleets: ['prod'] } },
+    })
   await wish('https://hook.cmdb.example/maintenance', 'Inventory of the platform team')
   await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
   await world.drain()

@@ -45,9 +45,6 @@ const all = {
   'a rule waits, and then approves': [],
   'a rule waits in vain': [],
   'an event waits for its turn': ['report_delayed'],
-  'a subscription misses what happens while it is paused': [],
-  'a subscription is disabled': [],
-  'an endpoint gets days later what it missed': ['endpoint_away'],
 } as const satisfies Record<string, readonly FaultKind[]>
 export const encounters: [string, readonly FaultKind[]][] = [
   ...Object.entries(all),

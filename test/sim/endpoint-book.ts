@@ -2,16 +2,16 @@
 // body of every request, and that an endpoint gets no message twice without need.
 import { createHmac } from 'node:crypto'
 import {
+  buildMessageId,
   type Claimed,
   type Delivery,
   isPing,
-  readSubscription,
+  readStoredId,
 } from '../../functions/core/delivery/delivery.ts'
-import { buildMessageId, type Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { Sent } from '../support/world.ts'
 import type { Docket } from './docket.ts'
 import type { Attempt, MessageBook } from './message-book.ts'
-import type { PlannedSubscription } from './subscriptions.ts'
+import type { PlannedSubscription, StoredSubscription } from './subscriptions.ts'
 
 /** A worker that read the subscription before it changed sends within its lease. */
 const lookedBeforeMs = 21_000
@@ -22,7 +22,7 @@ const maxSecrets = 4
 export interface Known {
   id: string
   planned: PlannedSubscription
-  state: Subscription['state'] | 'deleted'
+  state: StoredSubscription['state'] | 'deleted'
   since: number
   /** Its endpoint has consented, so from then on it hears. */
   hears: boolean
@@ -142,7 +142,7 @@ export class EndpointBook {
   accepted(claimed: Claimed, { headers, method }: Sent): void {
     this.#docket.note(`${this.#of(claimed)?.planned.name} takes ${claimed.id}`)
     if (method === 'OPTIONS') return
-    const key = `${readSubscription(claimed.channel)} ${headers['webhook-id']}`
+    const key = `${readStoredId(claimed.channel)} ${headers['webhook-id']}`
     const attempt = this.#messages.attemptOf(claimed)
     if (attempt === undefined) throw new Error(`${claimed.id} was sent without a claim`)
     const earlier = this.#accepted.get(key) ?? []

@@ -66,5 +66,7 @@ export interface SimFeature {
   serve?: Record<string, (relay: Relay, body: string) => Promise<{ status: number; text: string }>>
   /** People are not told of the event now. */
   hides?(record: EventRecord): boolean
-  openBook(watch: Watch): Book
+  openBook?(watch: Watch): Book
+  /** Worlds have subscriptions, see owner.ts. */
+  subscribes?: true
 }

@@ -4,7 +4,7 @@ import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import {
   type Claimed,
   type Delivery,
-  readSubscription,
+  readStoredId,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Part } from '../../functions/notify/notifier.ts'
 import type { ClaimRequest, Commit } from '../../functions/store/store.ts'
@@ -48,7 +48,9 @@ export class Judge extends Docket {
     super(parts)
     this.messages = new MessageBook(this)
     this.marks = new MarkBook(this)
-    this.books = new Map(simFeatures.map(({ name, openBook }) => [name, openBook(this)]))
+    this.books = new Map(
+      simFeatures.flatMap(({ name, openBook }) => (openBook ? [[name, openBook(this)]] : [])),
+    )
     this.shipping = new ShipBook(this)
     this.approvals = new ApprovalBook(this)
     this.sights = new SightBook(this)
@@ -103,7 +105,7 @@ export class Judge extends Docket {
     this.shipping.committed(key, commit.moments)
     this.subscriptions.committed(commit.moments)
     this.planned(commit.deliveries)
-    const deliveries = commit.deliveries.filter(({ channel }) => !readSubscription(channel))
+    const deliveries = commit.deliveries.filter(({ channel }) => !readStoredId(channel))
     this.events.committed(process, { ...commit, deliveries })
     this.sights.committed(key, before, record)
     this.hooks.committed(key, before, record)

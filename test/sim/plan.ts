@@ -92,7 +92,9 @@ export function makePlan(random: Random, faults: Faults): Plan {
     hooks,
     drills: drillsOf(random.fork('drills'), vms),
     people: random.pick([0, 1, 1, 2, 3]),
-    subscriptions: subscriptionsOf(random.fork('subscriptions'), faults),
+    subscriptions: simFeatures.some(({ subscribes }) => subscribes)
+      ? subscriptionsOf(random.fork('subscriptions'), faults)
+      : [],
     replayAfterMs: random.chance(0.3) ? [random.int(30, 200) * second, 12 * minute] : [],
   }
 }

@@ -2,7 +2,6 @@
 // that wrote it: commits, plans, claims, ends of attempts, the health of channels, subscriptions.
 import type { Delivery } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
-import type { Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { ChannelState } from '../../functions/store/channels.ts'
 import {
   type StoredDeliveries,
@@ -12,6 +11,7 @@ import {
 import { eventRow, momentRow, parseRecord, viewOfMoment } from '../../functions/store/events.ts'
 import type { Key, Row } from '../../functions/store/rows.ts'
 import type { Judge } from './judge.ts'
+import type { StoredSubscription } from './subscriptions.ts'
 
 /** A row as it is now, and its body before. */
 export interface WrittenRow {
@@ -44,7 +44,8 @@ export class RowWatch {
       for (const { row, before } of written) book.written?.(partition, row.body, before)
     }
     if (partition === 'subscription') {
-      for (const { row } of written) judge.subscriptions.written(parse<Subscription>(row.body))
+      for (const { row } of written)
+        judge.subscriptions.written(parse<StoredSubscription>(row.body))
       for (const row of removed) judge.subscriptions.removed(row)
     }
     if (!partition.startsWith('event|')) return

@@ -9,7 +9,6 @@ import type { EntityChange, Table } from '../../functions/store/azure/table.ts'
 import type { Commit, Store } from '../../functions/store/store.ts'
 import { simFeatures } from '../features/sim.ts'
 import type { Spoil } from './feature.ts'
-import { spoiltSubscriptions } from './spoilt-subscriptions.ts'
 
 const ofFeatures = simFeatures.flatMap(({ spoilt }) => Object.entries(spoilt))
 
@@ -139,7 +138,6 @@ export const spoilt: Record<string, Spoil> = {
   'a moment read twice': momentsTwice,
   'compare-and-set off': withoutCompareAndSet,
   '"not now" kept as an approval': yesToAll,
-  ...spoiltSubscriptions,
   ...Object.fromEntries(ofFeatures.map(([name, { spoil }]) => [name, spoil])),
 }
 

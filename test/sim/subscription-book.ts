@@ -2,20 +2,20 @@
 // of another fleet. What it misses is kept, and no endpoint delays others.
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import {
+  buildMessageId,
   type Claimed,
   type Delivery,
   isPing,
-  readSubscription,
-  subscriptionChannel,
+  readStoredId,
+  storedChannel,
 } from '../../functions/core/delivery/delivery.ts'
 import type { MomentEntry } from '../../functions/core/delivery/moment-log.ts'
-import { buildMessageId, type Subscription } from '../../functions/core/delivery/subscription.ts'
 import type { Store } from '../../functions/store/store.ts'
 import type { Docket } from './docket.ts'
 import { EndpointBook, type Known } from './endpoint-book.ts'
 import type { MessageBook } from './message-book.ts'
 import { minute } from './plan.ts'
-import type { PlannedSubscription } from './subscriptions.ts'
+import type { PlannedSubscription, StoredSubscription } from './subscriptions.ts'
 
 /** Relays sleep at most 5 minutes in this world. */
 const expandedMs = 6 * minute
@@ -79,7 +79,7 @@ export class SubscriptionBook {
   }
 
   /** The store has it. */
-  written({ id, url, state, consented, secrets }: Subscription): void {
+  written({ id, url, state, consented, secrets }: StoredSubscription): void {
     const planned = this.#planned.find((one) => one.url === url)
     if (planned === undefined) {
       this.broke('subscribing', `${id} has an unknown address`)
@@ -158,7 +158,7 @@ export class SubscriptionBook {
   }
 
   #of({ channel }: Delivery): Known | undefined {
-    const id = readSubscription(channel)
+    const id = readStoredId(channel)
     return id === undefined ? undefined : this.#known.get(id)
   }
 
@@ -212,7 +212,7 @@ export class SubscriptionBook {
 
   async checkEnd(store: Store): Promise<void> {
     for (const known of this.#known.values()) {
-      const rows = await allTo(store, subscriptionChannel(known.id))
+      const rows = await allTo(store, storedChannel(known.id))
       for (const row of rows) this.#checkRow(known, row)
       this.#docket.stats.deliveries += rows.length
     }

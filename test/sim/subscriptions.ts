@@ -20,6 +20,15 @@ interface Span {
   untilMs: number
 }
 
+/** A subscription as the store has it, as far as a book reads it. */
+export interface StoredSubscription {
+  id: string
+  url: string
+  state: 'pending' | 'active' | 'paused' | 'disabled'
+  consented: boolean
+  secrets: object[]
+}
+
 export interface PlannedSubscription {
   /** Idempotency key, and part of the address. */
   name: string

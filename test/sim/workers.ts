@@ -2,7 +2,7 @@
 // another one goes on, and any of them may be the last one that a process makes.
 
 import { createApp } from '../../functions/app.ts'
-import { readSubscription } from '../../functions/core/delivery/delivery.ts'
+import { readStoredId } from '../../functions/core/delivery/delivery.ts'
 import { createCommitSignal } from '../../functions/host/commit-signal.ts'
 import { createHolds, type Wait } from '../../functions/host/holds.ts'
 import { Loop } from '../../functions/host/loop.ts'
@@ -337,7 +337,7 @@ export class Worker {
             for (const { delivery } of parts) judge.answerLost(delivery)
             throw timedOut()
           }
-          const isOwn = readSubscription(outgoing.delivery.channel) === undefined
+          const isOwn = readStoredId(outgoing.delivery.channel) === undefined
           const answered = isOwn
             ? await channels.take(this.process, parts, url, init, endsAt)
             : await endpoints.take(this.process, outgoing.delivery, url, init)

@@ -4,6 +4,7 @@ import { listSecrets } from '../../functions/config/config.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import type { Store } from '../../functions/store/store.ts'
 import { createLog } from '../../shared/log.ts'
+import { owners } from '../features/owners.ts'
 import { startAt } from '../support/world.ts'
 import { Beacon } from './beacons.ts'
 import { Channels } from './channels.ts'
@@ -26,7 +27,6 @@ import { Platform } from './platform.ts'
 import { publishedFleet } from './published-fleet.ts'
 import { createRandom, type Random } from './random.ts'
 import { type Storage, storages } from './storages.ts'
-import { Subscriber } from './subscribers.ts'
 
 /** From then on nothing new goes wrong, but for channels that stay dead. */
 const calmMs = 5 * minute
@@ -174,7 +174,7 @@ function build(ground: Ground) {
     new Follower(name, { kernel, faults, judge, calmAt, store, random: random.fork('followers') })
   }
   for (const one of plan.subscriptions) {
-    new Subscriber(one, { kernel, cluster, book: judge.subscriptions })
+    for (const own of owners) own(one, { kernel, cluster, book: judge.subscriptions })
   }
   const people = new People({
     kernel,

@@ -68,3 +68,9 @@ export async function asToken(world: World, scopes: Scope[], fleets?: string[]):
 export function asPerson(world: World, ...of: Parameters<typeof signedIn>): Visit {
   return browser(world, '', signedIn(...of))
 }
+
+/** The forms by which a page offers to send again what failed. */
+export async function resendForms(visit: Visit, path: string) {
+  const html = await (await visit.get(`${path}?resend=1`)).text()
+  return formsOf(html).filter(({ name, id }) => name !== undefined && id === undefined)
+}

@@ -2,7 +2,6 @@
 // features/alerts.ts what each of them does.
 export interface AlertKinds {
   channel_test: true
-  subscription_disabled: true
 }
 
 export type AlertKind = keyof AlertKinds

@@ -1,8 +1,8 @@
 // Turns a decision into one atomic write: the record, and the deliveries that it plans.
 import { hits } from '../../../shared/document.ts'
+import { planners } from '../../features/planners.ts'
 import { knownVms } from '../event/drill.ts'
 import { type EventRecord, isOpen, lastExpiry } from '../event/event.ts'
-
 import { fitEvent } from '../event/history.ts'
 import { describeExtent, maxMessageVmBytes } from '../event/hit-vms.ts'
 import { isEnd, type Moment } from '../event/moment.ts'
@@ -13,7 +13,6 @@ import type { Route } from '../rules/routes.ts'
 import { type ChannelFacts, findAudience, findNewest, isIgnored } from './audience.ts'
 import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
-import { planForSubscriptions, type Subscription } from './subscription.ts'
 
 interface CommitContext {
   /** All deliveries of the event so far. */
@@ -21,7 +20,6 @@ interface CommitContext {
   now: number
   /** Before this time, the relay could hear no beacon. */
   listeningSince: number
-  subscriptions: Subscription[]
   /** Absent: what features keep with the record still counts. */
   loaded?: Loaded
   /** The configuration has other routes or channels than when the event was written. */
@@ -49,14 +47,7 @@ export function commitPlan(
   channels: ChannelFacts,
   before: EventRecord | undefined,
   { record: decided, moments }: { record: EventRecord; moments: Moment[] },
-  {
-    deliveries: existing,
-    now,
-    listeningSince,
-    subscriptions,
-    isRerouted = false,
-    loaded = {},
-  }: CommitContext,
+  { deliveries: existing, now, listeningSince, isRerouted = false, loaded = {} }: CommitContext,
 ): Commit {
   const basedOn = before?.sequence ?? 0
   const vms = knownVms(decided)
@@ -80,8 +71,8 @@ export function commitPlan(
   ]
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, moments, event, now)
-  const deliveries = [...fresh, ...planForSubscriptions(subscriptions, entries, now)]
-  return { record, basedOn, deliveries, moments: entries, now }
+  const others = planners.flatMap((planned) => planned(loaded, entries, now))
+  return { record, basedOn, deliveries: [...fresh, ...others], moments: entries, now }
 }
 
 /** Whether routes name channels that have heard nothing of the event. Such a commit is worth its write. */

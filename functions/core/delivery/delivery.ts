@@ -45,7 +45,7 @@ export interface ChannelTrouble {
 
 /** Asks a subscriber whether it wants messages, or tests its endpoint. */
 interface Ping {
-  /** The id of the subscription. */
+  /** The id of the stored channel. */
   ping: string
   /** Absent: a bare ping. Else the body shows `AlertNotification.event`, a made-up one, at this moment. */
   tests?: Moment
@@ -75,11 +75,11 @@ export interface Delivery {
   nextAt: number
   /** The result of the last attempt, without any secret. */
   note: string
-  /** The answer to the last attempt. Only for subscriptions. */
+  /** The answer to the last attempt. Only for stored channels. */
   answered?: Answered
 }
 
-/** How the system behind a subscription answered. */
+/** How the system behind a stored channel answered. */
 export interface Answered {
   /** Undefined: no answer. */
   status: number | undefined
@@ -104,27 +104,30 @@ export interface Claimed extends Delivery {
   known?: { record: EventRecord | undefined; siblings: Delivery[] }
 }
 
-/** Channels of subscriptions. A configured name has no colon. */
-const subscriptionPrefix = 'subscription:'
+/**
+ * A channel is configured, or it is stored: another system made it through the API, and a feature keeps its settings in
+ * the store. A configured name has no colon.
+ */
+const storedPrefix = 'subscription:'
 
-export function subscriptionChannel(id: string): string {
-  return subscriptionPrefix + id
+export function storedChannel(id: string): string {
+  return storedPrefix + id
 }
 
-/** The subscription's id, or undefined for a configured channel. */
-export function readSubscription(channel: string): string | undefined {
-  const isOwn = channel.startsWith(subscriptionPrefix)
-  return isOwn ? channel.slice(subscriptionPrefix.length) : undefined
+/** The id of a stored channel, or undefined for a configured one. */
+export function readStoredId(channel: string): string | undefined {
+  const isOwn = channel.startsWith(storedPrefix)
+  return isOwn ? channel.slice(storedPrefix.length) : undefined
 }
 
-/** Whether a channel gets every step without a route: a subscription, or a sink. A name in a route has no colon. */
+/** Whether a channel gets every step without a route: a stored one, or a sink. A name in a route has no colon. */
 export function hearsByItself(channel: string): boolean {
   return channel.includes(':')
 }
 
 /** A sink is a channel of the configuration that hears by itself: a machine keeps what it gets, nobody reads it at once. */
 export function isSink(channel: string): boolean {
-  return hearsByItself(channel) && readSubscription(channel) === undefined
+  return hearsByItself(channel) && readStoredId(channel) === undefined
 }
 
 const seqPerCommit = 64
@@ -234,6 +237,12 @@ export function channelIn(id: string): string {
 /** The id of a moment of the event. It is the same for all channels. */
 export function momentId(record: EventView, moment: Moment): string {
   return buildId(record, moment, [])
+}
+
+/** What identifies a message for its receiver: the same at every attempt, and in the stream. */
+export function buildMessageId({ id, channel, notification }: Delivery): string {
+  const isMoment = notification.moment !== 'alert' && hearsByItself(channel)
+  return isMoment ? momentId(notification.event, notification.moment) : id
 }
 
 function buildId(record: EventView, moment: Moment, channel: string[]): string {

@@ -14,7 +14,7 @@ import {
   isSameStep,
   isSameStory,
   type Notification,
-  readSubscription,
+  readStoredId,
 } from './delivery.ts'
 import { overtakesInIncident } from './incident.ts'
 
@@ -201,7 +201,7 @@ export function judgeDelivery(claimed: Claimed, known: Known): SendOutcome | und
 }
 
 function whyGone({ channel }: Claimed): string {
-  return readSubscription(channel) === undefined
+  return readStoredId(channel) === undefined
     ? 'the configuration has no such channel any more'
     : 'the subscription was deleted'
 }

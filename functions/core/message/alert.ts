@@ -1,7 +1,6 @@
 // The kinds of alerts in one table, and what an alert says. A new kind is a line in features/alerts.ts.
 import { alertKinds as ofFeatures } from '../../features/alerts.ts'
 import type { AlertKind, AlertText, AlertTraits, FleetAlert } from '../delivery/alert-kind.ts'
-import { listed, manyNames } from './alert-words.ts'
 
 const channelTest: AlertTraits = {
   text: ({ names: [channel = ''], reasons: [by = ''] }) => ({
@@ -15,31 +14,8 @@ const channelTest: AlertTraits = {
   ends: 'untold',
 }
 
-const subscriptionDisabled: AlertTraits = {
-  text({ news, reasons }) {
-    const count = news?.count ?? reasons.length
-    const what = count === 1 ? 'the subscription' : `${count} subscriptions:`
-    const others = count - reasons.length
-    return {
-      title: `The relay disabled ${what} ${reasons[0]}`,
-      lines: [
-        ...reasons.slice(1).map((reason) => `Also: ${reason}.`),
-        ...(others > 0 ? [`The console lists ${others} more.`] : []),
-        'The relay stores its messages, but does not send them.',
-        'Repair the endpoint and resume the subscription. Then replay the messages that it missed.',
-      ],
-    }
-  },
-  facts: ({ names, news }) => [
-    { name: 'Subscriptions', value: listed(names, news?.count ?? 0, manyNames) },
-  ],
-  page: '/channels',
-  ends: 'untold',
-}
-
 export const alertKinds: Record<AlertKind, AlertTraits> = {
   ...ofFeatures,
-  subscription_disabled: subscriptionDisabled,
   channel_test: channelTest,
 }
 

@@ -3,10 +3,10 @@
 
 import { type Access, isBound, listFleets } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
-import { subscriptionRows } from '../../store/small-rows.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import { countAll } from '../../use-cases/count.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import { listSubscribed } from './needs.ts'
 import type { Measured } from './rule.ts'
 
 /** How long one read of the store is used. */
@@ -43,7 +43,7 @@ async function readStored(relay: Relay): Promise<Stored> {
   const [counts, troubled, all] = await Promise.all([
     countAll(relay),
     channelsInTrouble(relay),
-    subscriptionRows.list(relay.store),
+    listSubscribed(relay),
   ])
   const states = Map.groupBy(all, ({ state }) => state)
   return {

@@ -22,7 +22,7 @@ export const roundWaitMs = attemptMs + 1_000
 /** The timer runs this often, so a later due time needs no wake-up. */
 export const timerMs = 60_000
 /** Requests at once; so that endpoints which hang leave places to configured channels. */
-const places = { all: 64, claimed: 16, toSubscriptions: 32 }
+const places = { all: 64, claimed: 16, toStored: 32 }
 
 interface Request {
   committed: boolean

@@ -27,7 +27,7 @@ import { readSettings } from './settings.ts'
  * Cloudflare lets an object have 6 connections. One is left for keys and replies to presses. Two are
  * for configured channels alone, so that subscriptions that hang delay none of them.
  */
-const places = { all: 5, claimed: 1, wide: 3, toSubscriptions: 3 }
+const places = { all: 5, claimed: 1, wide: 3, toStored: 3 }
 /** A heartbeat costs little here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */

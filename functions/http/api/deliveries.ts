@@ -1,7 +1,7 @@
 // `POST /v1/deliveries/replay`: sends messages again that were refused or given up.
 
 import * as z from 'zod'
-import { channelIn, readSubscription } from '../../core/delivery/delivery.ts'
+import { channelIn, readStoredId } from '../../core/delivery/delivery.ts'
 import { moments } from '../../core/event/moment.ts'
 import { time } from '../../schema/checks.ts'
 import { count } from '../../schema/event.ts'
@@ -62,7 +62,7 @@ export const replayRoute = route({
     ({ relay }) =>
     async (c, { body }) => {
       const channel = 'id' in body ? channelIn(body.id) : body.channel
-      if (channel !== undefined && readSubscription(channel) !== undefined) {
+      if (channel !== undefined && readStoredId(channel) !== undefined) {
         const detail = 'this is a subscription; use POST /v1/subscriptions/:id/replay'
         return problem(c, 400, 'replay_malformed', detail)
       }

@@ -1,78 +1,63 @@
-// `/console/channels`: the health of channels and subscriptions, what failed, and sending it again. A
-// visitor of some fleets sees the channels that are routed for them. Subscriptions need `manage`.
+// `/console/channels`: the health of channels, what failed, and sending it again. A visitor of some fleets sees the
+// channels that are routed for them.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { type Delivery, noFleet, subscriptionChannel } from '../../core/delivery/delivery.ts'
-import type { Subscription } from '../../core/delivery/subscription.ts'
+import { type Delivery, noFleet } from '../../core/delivery/delivery.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { type Access, isBound, may, seesFleet } from '../../core/rules/access.ts'
 import type { Match } from '../../core/rules/match.ts'
-import { dayMs } from '../../core/units.ts'
-import { channelBody, channelsBody, type ShownChannel } from '../../pages/console/channels.ts'
-import { utcOn } from '../../pages/times.ts'
+import {
+  channelBody,
+  channelHealth,
+  channelsBody,
+  type ShownChannel,
+} from '../../pages/console/channels.ts'
 import type { ChannelActivity } from '../../store/store.ts'
 import { channelsInTrouble, lastTest } from '../../use-cases/channel-health.ts'
 import { channelNamed, findRate, nameService, type Relay } from '../../use-cases/relay.ts'
 import { failedIn } from '../../use-cases/replay.ts'
-import {
-  deliveriesTo,
-  judgeHealth,
-  subscriptionFor,
-  subscriptionsFor,
-} from '../../use-cases/subscriptions.ts'
 import { tokenFor } from '../api/console-form.ts'
-import { publicSubscription } from '../api/subscription-answers.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, buildBase, wrongAddress } from './answer.ts'
 import { seesChannel } from './now.ts'
+import type { ChannelSection } from './part.ts'
 import type { Visitor } from './visitor.ts'
 
 const refreshSeconds = 15
-const pageSize = 50
-/** An endpoint that works has a message within this time. */
-const promptMs = 60_000
-/** The API lists all. */
-const maxSubscriptions = 50
+export const pageSize = 50
 
-const pageQuery = z.strictObject({
+/** Of the page of one channel. */
+export const channelQuery = z.strictObject({
   after: z.string().max(400).optional(),
   said: z.string().max(40).optional(),
   resend: z.literal('1').optional(),
 })
 
-export async function showChannels(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+export async function showChannels(
+  relay: Relay,
+  sections: readonly ChannelSection[],
+  c: Context,
+  visitor: Visitor,
+): Promise<Response> {
   const { access } = visitor
   const names = Object.keys(relay.config.channels).filter((name) =>
     seesChannel(relay, visitor, name),
   )
-  const all = may(access, 'manage') ? await subscriptionsFor(relay, access) : undefined
-  const subscriptions = all?.slice(0, maxSubscriptions)
-  const ids = (subscriptions ?? []).map(({ id }) => subscriptionChannel(id))
-  const [activity, troubles] = await Promise.all([
-    activityFor(relay, access, [...names, ...ids]),
+  const [activity, troubles, below] = await Promise.all([
+    readActivity(relay, access, names),
     channelsInTrouble(relay),
+    Promise.all(sections.map((section) => section(relay, visitor))),
   ])
-  const ofChannel = (name: string) => activity.find(({ channel }) => channel === name)!
-  const body = channelsBody(
-    {
-      channels: names.map((name) => shownChannel(relay, access, ofChannel(name), troubles)),
-      ...(subscriptions && {
-        subscriptions: subscriptions.map((one) =>
-          shownSubscription(relay, one, ofChannel(subscriptionChannel(one.id))),
-        ),
-      }),
-      more: (all?.length ?? 0) > maxSubscriptions,
-    },
-    relay.now(),
-  )
+  const shown = activity.map((one) => shownChannel(relay, access, one, troubles))
+  const body = channelsBody(shown, below, relay.now())
   return answerPage(relay, c, visitor, { title: 'Channels', tab: 'channels', body, refreshSeconds })
 }
 
-type Activity = ChannelActivity & { hidesSuccess?: true }
+export type Activity = ChannelActivity & { hidesSuccess?: true }
 
 /** A visitor of some fleets must not see that others use the channel. */
-async function activityFor(
+export async function readActivity(
   { store }: Relay,
   access: Access,
   channels: string[],
@@ -98,11 +83,13 @@ function shownChannel(
   // without a success, nobody knows whether it works; a visitor of some fleets sees no success of others
   const worked = activity.deliveredAt !== undefined || isBound(access)
   const otherwise = worked ? 'ok' : counts.failed > 0 ? 'failing' : 'untried'
+  const state = trouble?.state ?? otherwise
   return {
     name,
     kind: nameService(relay, configured),
     path: `${buildBase(relay)}/channels/${encodeURIComponent(name)}`,
-    state: trouble?.state ?? otherwise,
+    health: channelHealth[state],
+    fails: trouble !== undefined || state === 'failing',
     rate: describeRate(relay, name),
     ...counts,
     ...(trouble && { note: trouble.note, since: trouble.since }),
@@ -110,27 +97,7 @@ function shownChannel(
   }
 }
 
-function shownSubscription(
-  relay: Relay,
-  { id, state, since, reason, description }: Subscription,
-  { channel, ...counts }: Activity,
-): ShownChannel {
-  const { pendingSince = Number.POSITIVE_INFINITY } = counts
-  const isFailing = state === 'active' && relay.now() - pendingSince > promptMs
-  return {
-    name: id,
-    kind: 'subscription',
-    ...(isFailing
-      ? { state: 'failing', since: pendingSince, note: `since ${utcOn(pendingSince, relay.now())}` }
-      : { state, since, note: reason }),
-    ...(description === undefined ? {} : { label: description }),
-    path: `${buildBase(relay)}/subscriptions/${id}`,
-    rate: describeRate(relay, channel),
-    ...counts,
-  }
-}
-
-function describeRate(relay: Relay, channel: string): string {
+export function describeRate(relay: Relay, channel: string): string {
   const { everyMs, together, atOnce } = findRate(relay, channel)
   const list = together > 1 ? `, up to ${together} messages in each` : ''
   if (everyMs === 0) return `${atOnce === 1 ? '1 request' : `${atOnce} requests`} at a time${list}`
@@ -146,16 +113,16 @@ function describeMatch({ time: _, ...match }: Match): string {
 }
 
 export async function showChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
-  const read = readQuery(c, pageQuery)
+  const read = readQuery(c, channelQuery)
   if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
   const { after, said, resend } = read.query
   const name = c.req.param('name')!
   if (channelNamed(relay, name) === undefined || !seesChannel(relay, visitor, name))
-    return unknown(relay, c, visitor)
+    return unknownChannel(relay, c, visitor)
   const { access } = visitor
   const own = isBound(access) ? { fleets: access.fleets } : {}
   const [[activity], troubles, failed, tested] = await Promise.all([
-    activityFor(relay, access, [name]),
+    readActivity(relay, access, [name]),
     channelsInTrouble(relay),
     relay.store.listFailed({ channel: name, limit: pageSize, ...own, ...(after && { after }) }),
     lastTest(relay, name),
@@ -171,7 +138,8 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
     ],
     ...(shown.fallback === undefined ? [] : [['Fallback', shown.fallback] as [string, string]]),
   ]
-  return show(relay, c, visitor, {
+  return showOne(relay, c, visitor, {
+    forms: buildBase(relay),
     channel: shown,
     facts,
     lists: 'failed',
@@ -185,69 +153,26 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
   })
 }
 
-export async function showSubscription(
-  relay: Relay,
-  c: Context,
-  visitor: Visitor,
-): Promise<Response> {
-  const read = readQuery(c, pageQuery)
-  if ('refusal' in read) return wrongAddress(relay, c, visitor, read.refusal)
-  const { after, said, resend } = read.query
-  const { access } = visitor
-  const found = may(access, 'manage')
-    ? await subscriptionFor(relay, access, c.req.param('id')!)
-    : undefined
-  if (found === undefined) return unknown(relay, c, visitor)
-  const page = { limit: pageSize, brief: true as const, ...(after && { before: after }) }
-  const since = relay.now() - dayMs
-  const [[activity], health, list] = await Promise.all([
-    activityFor(relay, access, [subscriptionChannel(found.id)], { since }),
-    judgeHealth(relay, found),
-    deliveriesTo(relay, found, page),
-  ])
-  // the facts have the reason of its state
-  const { note: _, ...shown } = shownSubscription(relay, found, activity!)
-  const trouble = health === undefined || health.state === 'ok' ? {} : { note: health.note }
-  return show(relay, c, visitor, {
-    channel: { ...shown, ...trouble },
-    facts: describeChannel(found, relay.now()),
-    lists: 'all',
-    tests: found.state !== 'disabled',
-    ...(await describeResend(relay, visitor, resend && subscriptionChannel(found.id))),
-    ...list,
-    ...(after && { after }),
-    ...(said && { notice: said }),
-  })
-}
-
 /** What a replay would send, once the visitor asks for one. */
-async function describeResend(relay: Relay, { access }: Visitor, channel: string | undefined) {
+export async function describeResend(
+  relay: Relay,
+  { access }: Visitor,
+  channel: string | undefined,
+) {
   if (channel === undefined || !may(access, 'manage')) return {}
   return { resend: await failedIn(relay, access, channel) }
-}
-
-function describeChannel(one: Subscription, now: number): [name: string, value: string][] {
-  const shown = publicSubscription(one, now) as Record<string, string | string[] | undefined>
-  const named: [string, string][] = [
-    ['Address', 'url'],
-    [`Is ${one.state} because`, 'reason'],
-    ['Fleets', 'fleets'],
-    ['Types', 'eventTypes'],
-    ['Moments', 'moments'],
-    ['VMs', 'resource'],
-    ['Made by', 'createdBy'],
-  ]
-  return named.flatMap(([name, key]): [string, string][] => {
-    const value = shown[key]
-    return value === undefined ? [] : [[name, [value].flat().join(', ')]]
-  })
 }
 
 type Page = Omit<Parameters<typeof channelBody>[0], 'base' | 'deliveries'> & {
   deliveries: Delivery[]
 }
 
-async function show(relay: Relay, c: Context, visitor: Visitor, page: Page): Promise<Response> {
+export async function showOne(
+  relay: Relay,
+  c: Context,
+  visitor: Visitor,
+  page: Page,
+): Promise<Response> {
   const sends = may(visitor.access, 'manage')
   const deliveries = page.deliveries
     .filter(({ fleet }) => isShown(visitor.access, fleet))
@@ -274,7 +199,7 @@ function isShown(access: Access, fleet: string): boolean {
   return fleet === noFleet || seesFleet(access, fleet)
 }
 
-function unknown(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
+export function unknownChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
   const text = 'There is no such channel or subscription.'
   return answerMessage(relay, c, visitor, { status: 404, title: 'Unknown channel', text })
 }

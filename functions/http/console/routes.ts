@@ -4,7 +4,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { buildLanes } from '../../core/event/upcoming.ts'
-import { absentReaders, consoleParts, nowParts } from '../../features/faces.ts'
+import { absentReaders, channelSections, consoleParts, nowParts } from '../../features/faces.ts'
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { listChoices } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
@@ -12,7 +12,7 @@ import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
 import { answerPage, buildBase, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
-import { showChannel, showChannels, showSubscription } from './channels.ts'
+import { showChannel, showChannels } from './channels.ts'
 import { decideEventPage, download, showEvent, showHistory } from './history.ts'
 import { decideNow, describeHealth, showNow } from './now.ts'
 import { chosenBy, openQuery } from './open-filter.ts'
@@ -41,9 +41,8 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       '/events.json': (c, visitor) => download(relay, c, visitor, 'json'),
       [event]: (c, visitor) => showEvent(relay, c, visitor),
       '/beacons': (c, visitor) => showBeacons(relay, absentReaders, c, visitor),
-      '/channels': (c, visitor) => showChannels(relay, c, visitor),
+      '/channels': (c, visitor) => showChannels(relay, channelSections, c, visitor),
       '/channels/:name': (c, visitor) => showChannel(relay, c, visitor),
-      '/subscriptions/:id': (c, visitor) => showSubscription(relay, c, visitor),
       ...Object.assign({}, ...parts.map(({ gets }) => gets)),
     },
     decisions: {

@@ -1,8 +1,9 @@
 // Where events are shipped, as CloudEvents: a table of Log Analytics, Event Hubs, an Event Grid topic. To
 // add a kind, write its `Kind`, export it, and give it a row in `test/notify/kinds.ts`.
+
 import * as z from 'zod'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
-import { buildMessageId } from '../../core/delivery/subscription.ts'
+import { buildMessageId } from '../../core/delivery/delivery.ts'
 import { isPublicUrl, object, textBy, webUrl } from '../../schema/checks.ts'
 import type { Kind } from '../kind.ts'
 import {

@@ -1,4 +1,4 @@
-// The pages of channels and subscriptions: whether they work, since when, what waits and what failed.
+// The pages of channels: whether they work, since when, what waits and what failed.
 import { html } from 'hono/html'
 import type { publicDelivery } from '../../core/event/public-view.ts'
 import { minuteUtc, span, utc } from '../../core/event/time.ts'
@@ -8,25 +8,22 @@ import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
 
-/** A configured channel or a subscription, as the pages show it. */
+type Health = readonly [tone: Tone, words: string]
+
+/** A channel, as the pages show it. */
 export interface ShownChannel {
   name: string
   /** The label is shown instead of the name. */
   label?: string
-  /** `Slack`, `webhook`, … */
-  kind: string
+  /** `Slack`, `webhook`, … Absent in a table of one kind. */
+  kind?: string
   /** Path of its page. */
   path: string
-  state:
-    | 'ok'
-    | 'untried'
-    | 'failing'
-    | 'refusing'
-    | 'unreachable'
-    | 'pending'
-    | 'active'
-    | 'paused'
-    | 'disabled'
+  health: Health
+  /** What is sent now probably fails. */
+  fails?: boolean
+  /** Why the relay sends nothing to it, and keeps its messages. */
+  kept?: string
   /** Why the channel is in this state. */
   note?: string
   since?: number
@@ -36,50 +33,28 @@ export interface ShownChannel {
   pendingSince?: number
   pending: number
   failed: number
-  /** Only for a subscription: its messages in the last 24 hours. */
+  /** Only for a stored channel: its messages in the last 24 hours. */
   recent?: { planned: number; failed: number }
   rate: string
   fallback?: string
 }
 
-/** States of a subscription in which the relay keeps its messages. */
-const keeps: ShownChannel['state'][] = ['pending', 'paused', 'disabled']
-
-const fails: ShownChannel['state'][] = ['failing', 'refusing', 'unreachable']
-
-const tones: Record<ShownChannel['state'], [tone: Tone, words: string]> = {
+export const channelHealth = {
   ok: ['good', 'OK'],
   untried: ['over', 'Not tried yet'],
   failing: ['ask', 'Failing'],
-  active: ['good', 'Active'],
   refusing: ['bad', 'Refusing'],
   unreachable: ['bad', 'Unreachable'],
-  disabled: ['bad', 'Disabled'],
-  pending: ['ask', 'Not confirmed'],
-  paused: ['wait', 'Paused'],
-}
+} as const satisfies Record<string, Health>
 
-interface Channels {
-  channels: ShownChannel[]
-  /** Absent: the visitor may not see them. */
-  subscriptions?: ShownChannel[]
-  /** More subscriptions exist. */
-  more: boolean
-}
-
-export function channelsBody({ channels, subscriptions, more }: Channels, now: number): Html {
+/** `sections`: what features show below. */
+export function channelsBody(channels: ShownChannel[], sections: Html[], now: number): Html {
   return html`<h1>Channels</h1>
-${table('Channels', channels, now)}
-${
-  subscriptions === undefined
-    ? ''
-    : html`<h2 id="subscriptions">Subscriptions <span class="count">${subscriptions.length}</span></h2>
-${subscriptions.length === 0 ? html`<p class="empty">There are no subscriptions. Other systems create them through the API.</p>` : table('Subscriptions', subscriptions, now)}
-${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''}`
-}`
+${channelTable('Channels', channels, now)}
+${sections}`
 }
 
-function table(label: string, channels: ShownChannel[], now: number): Html {
+export function channelTable(label: string, channels: ShownChannel[], now: number): Html {
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack channels">
 <thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th></tr></thead>
 <tbody>${channels.toSorted(byTrouble).map((one) => row(one, now))}</tbody></table></div>`
@@ -87,21 +62,20 @@ function table(label: string, channels: ShownChannel[], now: number): Html {
 
 /** Those that send nothing come first. */
 function byTrouble(one: ShownChannel, other: ShownChannel): number {
-  const rank = ({ state }: ShownChannel) => ['bad', 'ask'].indexOf(tones[state][0]) + 1 || 3
+  const rank = ({ health: [tone] }: ShownChannel) => ['bad', 'ask'].indexOf(tone) + 1 || 3
   return rank(one) - rank(other)
 }
 
 function row(one: ShownChannel, now: number): Html {
   const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
-  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === 'subscription' ? '' : chip(kind)}</th>
+  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === undefined ? '' : chip(kind)}</th>
 <td data-label="Health">${describeState(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
 <td data-label="Last success">${describeSuccess(one, now)}</td>
 <td data-label="Pending" class="number">${describeCount(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
 <td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${describeCount(failed)}</a>`}</td></tr>`
 }
 
-function describeState({ state }: ShownChannel): Html {
-  const [tone, words] = tones[state]
+function describeState({ health: [tone, words] }: ShownChannel): Html {
   return html`<span class="badge ${tone}">${words}</span>`
 }
 
@@ -137,11 +111,13 @@ type Shown = ReturnType<typeof publicDelivery> & {
 
 interface OneChannel {
   base: string
+  /** Below this address are the forms that send. */
+  forms: string
   channel: ShownChannel
   /** What the configuration or its maker says of it. */
   facts: [name: string, value: string][]
   deliveries: Shown[]
-  /** All deliveries of a subscription, or the failed ones of a channel. */
+  /** All deliveries of a stored channel, or the failed ones of a configured one. */
   lists: 'all' | 'failed'
   next?: string
   after?: string
@@ -159,14 +135,14 @@ interface OneChannel {
 export function channelBody(one: OneChannel, now: number): Html {
   const { base, channel, deliveries, lists, next, after, notice } = one
   const back = channel.path.slice(base.length)
-  const isKept = keeps.includes(channel.state)
+  const isKept = channel.kept !== undefined
   const { send: _, ...readOnly } = one
   return html`<p><a href="${base}/channels">All channels</a></p>
-<h1>${plain(channel.label ?? channel.name)} ${chip(channel.kind)}</h1>
+<h1>${plain(channel.label ?? channel.name)} ${channel.kind === undefined ? '' : chip(channel.kind)}</h1>
 ${noticePart(notice)}
 <dl>${composeRows(one, now).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 ${composeButtons(one, isKept, back, now)}
-${isKept ? html`<p class="note">The relay keeps its messages. To send them, first make the subscription active through the API.</p>` : ''}
+${isKept ? html`<p class="note">${channel.kept}</p>` : ''}
 <h2 id="failed">${lists === 'all' ? 'Messages' : 'Failed messages'}</h2>
 ${deliveries.length === 0 ? html`<p class="empty">${lists === 'all' ? 'No messages yet.' : 'No message failed.'}</p>` : failures(isKept ? readOnly : one, back, now)}
 <div class="pager">${after === undefined ? '' : html`<a href="${channel.path}">Newest</a>`}
@@ -174,17 +150,17 @@ ${next === undefined ? '' : html`<a href="${channel.path}?${new URLSearchParams(
 }
 
 function composeButtons(one: OneChannel, isKept: boolean, back: string, now: number): Html {
-  const { base, channel, send, tests, resend } = one
+  const { forms, channel, send, tests, resend } = one
   if (send === undefined) return ''
   const fields = { name: channel.name, back }
-  return html`<div class="pager">${tests ? sendForm(`${base}/test`, send, fields, 'Send a test message') : ''}
+  return html`<div class="pager">${tests ? sendForm(`${forms}/test`, send, fields, 'Send a test message') : ''}
 ${channel.failed === 0 || isKept || resend ? '' : html`<a class="button quiet slim" href="${channel.path}?resend=1">Resend ${describeCount(channel.failed)} failed…</a>`}</div>
 ${resend === undefined || isKept ? '' : resendPart(one, send, resend, now)}`
 }
 
 /** Messages of half a year may have failed, so a person chooses which to send. */
 function resendPart(
-  { base, channel }: OneChannel,
+  { base, forms, channel }: OneChannel,
   form: string,
   failed: Failed,
   now: number,
@@ -197,9 +173,9 @@ function resendPart(
   const when = from !== to ? `from ${from} to ${to}` : from === 'today' ? from : `on ${from}`
   const messages = `${describeCount(count)} message${count === 1 ? '' : 's'}`
   return html`<div class="moved" data-said><p>${messages} failed ${when}. ${open.length === 0 ? 'None' : open.length} of them ${open.length > 1 ? 'concern events' : 'concerns an event'} that ${open.length > 1 ? 'are' : 'is'} still open.</p>
-${fails.includes(channel.state) ? html`<p>${plain(channel.label ?? channel.name)} fails now, so they may fail again. Send a test message first.</p>` : ''}
-<div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${base}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
-${sendForm(`${base}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${describeCount(count)}`)}
+${channel.fails ? html`<p>${plain(channel.label ?? channel.name)} fails now, so they may fail again. Send a test message first.</p>` : ''}
+<div class="pager">${open.length === 0 || open.length === count ? '' : sendForm(`${forms}/replay-all`, form, { ...fields, which: 'open' }, `Resend the ${open.length}`)}
+${sendForm(`${forms}/replay-all`, form, fields, open.length === 0 ? `Resend ${messages}` : `Resend all ${describeCount(count)}`)}
 <a href="${channel.path}">Cancel</a></div></div>`
 }
 
@@ -240,7 +216,7 @@ function describeFate(
   return html`<span class="mark ${tone}" aria-hidden="true">${mark}</span> ${state.replaceAll('_', ' ')}, sent at ${whole(utcOn(at, now))}${note === '' ? '' : html` <span class="note">${whole(plain(note))}</span>`}`
 }
 
-function failures({ base, deliveries, send }: OneChannel, back: string, now: number): Html {
+function failures({ base, forms, deliveries, send }: OneChannel, back: string, now: number): Html {
   return html`<div class="scroll" role="region" aria-labelledby="failed" tabindex="0"><table class="stack">
 <thead><tr><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
 <tbody>${deliveries.map((one) => {
@@ -254,6 +230,6 @@ function failures({ base, deliveries, send }: OneChannel, back: string, now: num
 <td data-label="Attempts" class="number">${one.attempts}</td>
 <td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
 <td data-label="Result">${whole(plain(one.note))}</td>
-<td data-label="">${hasFailed && send !== undefined ? sendForm(`${base}/replay`, send, again, html`Send again<span class="away"> ${one.moment}</span>`) : ''}</td></tr>`
+<td data-label="">${hasFailed && send !== undefined ? sendForm(`${forms}/replay`, send, again, html`Send again<span class="away"> ${one.moment}</span>`) : ''}</td></tr>`
   })}</tbody></table></div>`
 }

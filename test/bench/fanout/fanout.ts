@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { subscriptionRate } from '../../../functions/core/delivery/subscription.ts'
+import { storedRate } from '../../../functions/core/delivery/rate.ts'
 import { Program } from '../../support/process.ts'
 import { type Stage, startStage } from '../../support/stage.ts'
 import { type Figure, percentile, times } from '../figures.ts'
@@ -158,7 +158,7 @@ async function measureBurst(bed: Bed): Promise<Figure[]> {
 
 /** What undici alone can do, with what the sinks have received. */
 async function measureBare({ stage, sinks }: Bed, posts: Captured[], way: string) {
-  const plan: BarePlan = { urls: sinks.urls, connections: subscriptionRate.atOnce, posts }
+  const plan: BarePlan = { urls: sinks.urls, connections: storedRate.atOnce, posts }
   const file = join(stage.directory, 'bare.json')
   await writeFile(file, JSON.stringify(plan))
   sinks.restart()

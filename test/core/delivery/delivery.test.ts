@@ -2,11 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planChannelAlert } from '../../../functions/core/delivery/alert.ts'
-import {
-  plan,
-  readSubscription,
-  subscriptionChannel,
-} from '../../../functions/core/delivery/delivery.ts'
+import { plan, readStoredId, storedChannel } from '../../../functions/core/delivery/delivery.ts'
 import { type Moment, moments } from '../../../functions/core/event/moment.ts'
 import { at, delivery, type Fields, facts, record } from '../../support/records.ts'
 
@@ -85,11 +81,11 @@ describe('ids', () => {
 })
 
 test.each(['sub_1', '', 'a:b', 'subscription:x'])('the channel of subscription %j', (id) => {
-  expect(readSubscription(subscriptionChannel(id))).toBe(id)
+  expect(readStoredId(storedChannel(id))).toBe(id)
 })
 
 test.each(['chat', 'subscription', 'a subscription:x'])('%j is a configured channel', (name) => {
-  expect(readSubscription(name)).toBeUndefined()
+  expect(readStoredId(name)).toBeUndefined()
 })
 
 test('a question is urgent until NotBefore, anything else for 15 min', () => {

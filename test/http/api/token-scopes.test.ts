@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Scope } from '../../../functions/core/rules/access.ts'
 import { apiFeatures } from '../../features/api.ts'
 import { startRelay, world } from '../../support/relay.ts'
-import { subscribe } from '../../support/subscriptions.ts'
 import { askApi, makeToken } from '../../support/tokens.ts'
 import {
   adminKey,
@@ -38,9 +37,8 @@ const config = {
   ],
 }
 
-/** The token of the hidden fleet, and a subscription that it made. */
+/** The token of the hidden fleet. */
 let itsToken: { id: string; token: string }
-let itsSubscription: { id: string }
 /** One of each feature. */
 let itsThings: { id: string }[]
 
@@ -54,7 +52,6 @@ beforeEach(async () => {
   const scopes = ['manage']
   itsToken = await makeToken(world, { name: 'hidden-robot', scopes, fleets: [hidden] })
   world.channels.answer = () => new Response(null, { status: 204 })
-  itsSubscription = await subscribe(world, { url: 'https://hidden.example/in' }, itsToken.token)
   itsThings = []
   for (const { things } of apiFeatures)
     itsThings.push(
@@ -70,15 +67,15 @@ interface Sent {
 
 interface Address {
   scope: Scope
-  /** A request about a fleet, and about a token or a subscription of that fleet. */
-  about(fleet: string, tokenId: string, subscriptionId: string): Sent[]
+  /** A request about a fleet, and about a token of that fleet. */
+  about(fleet: string, tokenId: string): Sent[]
 }
 
 function addressesOfFeatures(): Record<string, Address> {
   const all = apiFeatures.flatMap(({ addresses = {} }, place) =>
     Object.entries(addresses).map(([name, { scope, about }]): [string, Address] => {
       const idFor = (id: string) => (id === itsToken?.id ? itsThings[place]!.id : id)
-      return [name, { scope, about: (fleet, id) => [about(fleet, idFor(id))] }]
+      return [name, { scope, about: (fleet, id) => [about(fleet, idFor(id))].flat() }]
     }),
   )
   return Object.fromEntries(all)
@@ -140,26 +137,6 @@ const addresses: Record<string, Address> = {
     about: (fleet) => [{ path: '/v1/drills', body: { ...drill, fleet } }],
   },
   ...addressesOfFeatures(),
-  'GET /v1/subscriptions': {
-    scope: 'manage',
-    about: () => [{ path: '/v1/subscriptions' }, { path: '/v1/subscriptions?limit=1' }],
-  },
-  'POST /v1/subscriptions': {
-    scope: 'manage',
-    about: (fleet) => [
-      { path: '/v1/subscriptions', body: { url: 'https://x.example/in', fleets: [fleet] } },
-      { path: '/v1/subscriptions', body: { url: 'https://x.example/in', fleets: ['prod', fleet] } },
-    ],
-  },
-  'GET /v1/subscriptions/:id': toSubscription(''),
-  'PATCH /v1/subscriptions/:id': toSubscription('', { description: 'mine' }),
-  'DELETE /v1/subscriptions/:id': toSubscription(''),
-  'GET /v1/subscriptions/:id/deliveries': toSubscription('/deliveries'),
-  'POST /v1/subscriptions/:id/test': toSubscription('/test'),
-  'POST /v1/subscriptions/:id/pause': toSubscription('/pause'),
-  'POST /v1/subscriptions/:id/resume': toSubscription('/resume'),
-  'POST /v1/subscriptions/:id/rotate-secret': toSubscription('/rotate-secret'),
-  'POST /v1/subscriptions/:id/replay': toSubscription('/replay', { since: '2020-01-01T00:00:00Z' }),
   'GET /v1/tokens': { scope: 'manage', about: () => [{ path: '/v1/tokens' }] },
   'POST /v1/tokens': {
     scope: 'manage',
@@ -176,13 +153,6 @@ const addresses: Record<string, Address> = {
     scope: 'manage',
     about: (_, id) => [{ path: `/v1/tokens/${id}` }],
   },
-}
-
-function toSubscription(path: string, body?: object): Address {
-  const about: Address['about'] = (_, _token, id) => [
-    { path: `/v1/subscriptions/${id}${path}`, ...(body && { body }) },
-  ]
-  return { scope: 'manage', about }
 }
 
 /** Of beacons, which have credentials of their own. */
@@ -215,7 +185,7 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
     }
     for (const own of ['read', 'decide', 'manage', 'calendar', 'report'] as const) {
       const { token } = await makeToken(world, { scopes: [own] })
-      const response = await send(token, address, about('prod', 'none', 'none')[0]!)
+      const response = await send(token, address, about('prod', 'none')[0]!)
       if (including[scope].includes(own)) expect(response.status).not.toBe(403)
       else {
         expect(response.status).toBe(403)
@@ -235,14 +205,14 @@ describe.each(Object.entries(addresses))('%s', (address, { scope, about }) => {
     })
     const before = await everything()
     const none = '0000000000000000'
-    const own = about(absent, none, none)
-    const its = about(hidden, itsToken.id, itsSubscription.id)
+    const own = about(absent, none)
+    const its = about(hidden, itsToken.id)
     for (const [i, request] of its.entries()) {
       const [known, unknown] = [
         await send(token, address, request),
         await send(token, address, own[i]!),
       ]
-      const text = [itsToken, itsSubscription, ...itsThings].reduce(
+      const text = [itsToken, ...itsThings].reduce(
         (shown, { id }) => shown.replaceAll(id, none),
         await known.text(),
       )
@@ -270,9 +240,11 @@ async function everything() {
       name.startsWith(hidden),
     ),
     tokens.find(({ id }) => id === itsToken.id),
-    await Promise.all(apiFeatures.flatMap(({ things }) => things?.lists.map(read) ?? [])),
-    await read(`/v1/subscriptions/${itsSubscription.id}`),
-    await read(`/v1/subscriptions/${itsSubscription.id}/deliveries`),
+    await Promise.all(
+      apiFeatures.flatMap(({ things }, place) =>
+        (things?.lists ?? []).map((path) => read(path.replace('{id}', itsThings[place]!.id))),
+      ),
+    ),
     world.sent.filter(({ url }) => url.includes(hidden)),
   ]
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../../functions/core/delivery/attempt.ts'
-import { subscriptionChannel } from '../../../functions/core/delivery/delivery.ts'
+import { storedChannel } from '../../../functions/core/delivery/delivery.ts'
 import { toView } from '../../../functions/core/event/view.ts'
 import { countsMs } from '../../../functions/store/store.ts'
 import { claim } from '../../support/claims.ts'
@@ -110,7 +110,7 @@ export function countPromises(bench: Bench): void {
 
     test('deliveries by channel and state, and the oldest that is pending', async () => {
       now = at
-      const channel = subscriptionChannel('0123456789abcdef')
+      const channel = storedChannel('0123456789abcdef')
       const planned = [
         delivery('1', { plannedAt: at - 5 }),
         delivery('2', { seq: 65, plannedAt: at - 9, channel: 'team' }),

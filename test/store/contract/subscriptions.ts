@@ -3,14 +3,14 @@ import {
   type Answered,
   type Delivery,
   type DeliveryState,
-  subscriptionChannel,
+  storedChannel,
 } from '../../../functions/core/delivery/delivery.ts'
 import { toView } from '../../../functions/core/event/view.ts'
 import { claim, free, freeBut } from '../../support/claims.ts'
 import { at, delivery, key, notification, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
-const channel = subscriptionChannel('s1')
+const channel = storedChannel('s1')
 const answered: Answered = { status: 503, text: 'come back later', tookMs: 41, at }
 const event = toView(record())
 
@@ -50,7 +50,7 @@ export function subscriptionPromises(bench: Bench): void {
     test('are read by their subscription and event, in order, from any worker', async () => {
       const deliveries = [toSubscription('a'), toSubscription('b', { seq: 65 })]
       await add(...deliveries, toSubscription('c', { eventId: 'other' }))
-      await add(toSubscription('d', { channel: subscriptionChannel('s2') }))
+      await add(toSubscription('d', { channel: storedChannel('s2') }))
       const other = await bench.reopen()
       expect(await other.readDeliveries(key, 's1')).toEqual(deliveries)
       expect(idsOf(await other.readDeliveries(key, 's2'))).toEqual(['d'])
@@ -67,7 +67,7 @@ export function subscriptionPromises(bench: Bench): void {
 
     test('200 of one commit, each claimed once, by many workers', async () => {
       const rows = Array.from({ length: 200 }, (_, i) =>
-        toSubscription(`to s${i}`, { channel: subscriptionChannel(`s${i}`), seq: 64 + i }),
+        toSubscription(`to s${i}`, { channel: storedChannel(`s${i}`), seq: 64 + i }),
       )
       await add(...rows)
       const stores = [bench.store, await bench.reopen()]
@@ -87,7 +87,7 @@ export function subscriptionPromises(bench: Bench): void {
 
     test('wait for an earlier one of their event and subscription only', async () => {
       await add(delivery('x'), toSubscription('a'), toSubscription('b', { seq: 65 }))
-      await add(toSubscription('c', { channel: subscriptionChannel('s2'), seq: 66 }))
+      await add(toSubscription('c', { channel: storedChannel('s2'), seq: 66 }))
       await add(toSubscription('d', { eventId: 'other', seq: 67 }))
       expect((await claimIds(at)).sort()).toEqual(['a', 'c', 'd', 'x'])
       expect(await claimIds(at + 1)).toEqual([])
@@ -141,7 +141,7 @@ export function subscriptionPromises(bench: Bench): void {
     test('is for one of them, and not part of a replay of all configured channels', async () => {
       const other = `prod/other/1/scheduled/${encodeURIComponent(channel)}`
       await add(delivery('x'), toSubscription('a'), toSubscription(other, { eventId: 'other' }))
-      await add(toSubscription('c', { channel: subscriptionChannel('s2') }))
+      await add(toSubscription('c', { channel: storedChannel('s2') }))
       await end('refused')
       expect(await bench.store.replay({ since: 0 }, at, 9)).toBe(1)
       expect(await bench.store.replay({ id: other }, at, 9)).toBe(1)
@@ -166,7 +166,7 @@ export function subscriptionPromises(bench: Bench): void {
       const rows = states.map((state, i) =>
         toSubscription(`${i}`, { state, plannedAt: at + i, eventId: `e${i}` }),
       )
-      await add(...rows, toSubscription('other', { channel: subscriptionChannel('s11') }))
+      await add(...rows, toSubscription('other', { channel: storedChannel('s11') }))
       await add(toSubscription('older', { plannedAt: at - 1, state: 'refused' }))
       const since = async (from: number, ...fleets: string[]) => {
         const question = { since: from, ...(fleets.length > 0 && { fleets }) }
@@ -190,12 +190,12 @@ export function subscriptionPromises(bench: Bench): void {
       const more = [
         toSubscription('b', { plannedAt: at + 7, eventId: 'other', fleet: 'test' }),
         toSubscription('c', { plannedAt: at, state: 'given_up' }),
-        toSubscription('d', { channel: subscriptionChannel('s11') }),
+        toSubscription('d', { channel: storedChannel('s11') }),
       ]
       await add(...more)
       expect(await listIds()).toEqual(['b', 'c', 'a'])
-      expect(await listIds(subscriptionChannel('s11'))).toEqual(['d'])
-      expect(await listIds(subscriptionChannel('s'))).toEqual([])
+      expect(await listIds(storedChannel('s11'))).toEqual(['d'])
+      expect(await listIds(storedChannel('s'))).toEqual([])
       const { deliveries } = await bench.store.listDeliveries(channel, { limit: 2 })
       expect(deliveries).toEqual(more.slice(0, 2))
     })

@@ -1,36 +1,36 @@
 // Makes, lists, changes and deletes subscriptions. Its secret leaves the relay only in answers to the
 // requests that make it or rotate it.
 
-import { toBase64 } from '../../shared/signature.ts'
-import { type Delivery, subscriptionChannel } from '../core/delivery/delivery.ts'
-import type { ChannelHealth } from '../core/delivery/health.ts'
-import type { MomentFilter } from '../core/delivery/moment-log.ts'
-import { planPing, planTest } from '../core/delivery/ping.ts'
+import { toBase64 } from '../../../shared/signature.ts'
+import { type Delivery, storedChannel } from '../../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../core/delivery/health.ts'
+import type { MomentFilter } from '../../core/delivery/moment-log.ts'
+import type { Moment } from '../../core/event/moment.ts'
+import { hash } from '../../core/hash.ts'
+import { type Access, describeAccess, isBound, networksFor } from '../../core/rules/access.ts'
+import { whyRefused } from '../../core/rules/address.ts'
+import type { DeliveryPage } from '../../store/store.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import { replay } from '../../use-cases/replay.ts'
+import { randomHex } from '../../use-cases/tokens.ts'
+import { subscriptionRows } from './load.ts'
 import {
   type Consent,
-  changed,
+  changedSubscription,
   idFor,
   newSubscription,
-  paused,
-  pinged,
-  resumed,
+  pausedSubscription,
+  pingedSubscription,
+  resumedSubscription,
   roomReached,
-  rotated,
+  rotatedSecrets,
   type Subscription,
   secretShownMs,
   seesSubscription,
   subscriptionIdBytes,
-} from '../core/delivery/subscription.ts'
-import type { Moment } from '../core/event/moment.ts'
-import { hash } from '../core/hash.ts'
-import { type Access, describeAccess, isBound, networksFor } from '../core/rules/access.ts'
-import { whyRefused } from '../core/rules/address.ts'
-import { subscriptionRows } from '../store/small-rows.ts'
-import type { DeliveryPage } from '../store/store.ts'
-import type { Relay } from './relay.ts'
-import { replay } from './replay.ts'
-import { changeSubscription, fleetFor } from './subscription-channel.ts'
-import { randomHex } from './tokens.ts'
+} from './rule.ts'
+import { planPing, planTest } from './rule-ping.ts'
+import { changeSubscription, fleetFor } from './use-channel.ts'
 
 const secretBytes = 32
 
@@ -106,6 +106,11 @@ async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
   return planned
 }
 
+/** All of them, whoever made them. */
+export function listSubscribed({ store }: Relay): Promise<Subscription[]> {
+  return subscriptionRows.list(store)
+}
+
 /** The newest first. */
 export async function subscriptionsFor(relay: Relay, access: Access): Promise<Subscription[]> {
   const all = await subscriptionRows.list(relay.store)
@@ -141,26 +146,26 @@ export async function changeWish(
   const why = wish.url === undefined ? undefined : whyRefused(wish.url, networks)
   if (why !== undefined) return { outcome: 'address_refused', why }
   return change(relay, access, id, 'changed', (before) =>
-    changed(before, { ...wish, filter: { ...before.filter, ...filter } }, relay.now()),
+    changedSubscription(before, { ...wish, filter: { ...before.filter, ...filter } }, relay.now()),
   )
 }
 
-export function pause(relay: Relay, access: Access, id: string) {
+export function pauseSubscription(relay: Relay, access: Access, id: string) {
   return change(relay, access, id, 'paused', (before) =>
-    paused(before, describeAccess(access), relay.now()),
+    pausedSubscription(before, describeAccess(access), relay.now()),
   )
 }
 
-export function resume(relay: Relay, access: Access, id: string) {
+export function resumeSubscription(relay: Relay, access: Access, id: string) {
   return change(relay, access, id, 'resumed', (before) =>
-    resumed(before, describeAccess(access), relay.now()),
+    resumedSubscription(before, describeAccess(access), relay.now()),
   )
 }
 
 export async function rotateSecret(relay: Relay, access: Access, id: string) {
   const secret = newSecret()
   const subscription = await change(relay, access, id, 'secret_rotated', (before) =>
-    rotated(before, secret, relay.now()),
+    rotatedSecrets(before, secret, relay.now()),
   )
   return subscription && { subscription, secret }
 }
@@ -182,7 +187,7 @@ export async function testSubscription(
   const found = await subscriptionFor(relay, access, id)
   if (found === undefined) return undefined
   if (found.state === 'disabled') return { outcome: 'disabled' }
-  const done = await changeSubscription(relay, id, pinged)
+  const done = await changeSubscription(relay, id, pingedSubscription)
   if (done.outcome === 'unknown') return undefined
   const { subscription } = done
   const delivery = !subscription.consented
@@ -221,7 +226,7 @@ export async function deleteSubscription(
 ): Promise<'deleted' | 'unknown'> {
   if ((await subscriptionFor(relay, access, id)) === undefined) return 'unknown'
   await subscriptionRows.remove(relay.store, id)
-  await relay.store.removeChannel(subscriptionChannel(id))
+  await relay.store.removeChannel(storedChannel(id))
   relay.log.info('subscription_deleted', { id, by: describeAccess(access) })
   return 'deleted'
 }
@@ -231,23 +236,23 @@ export function judgeHealth(
   { store }: Relay,
   { id }: Subscription,
 ): Promise<ChannelHealth | undefined> {
-  return store.readHealth(subscriptionChannel(id))
+  return store.readHealth(storedChannel(id))
 }
 
 /** Lists the deliveries to a subscription that this user sees. */
 export function deliveriesTo({ store }: Relay, { id }: Subscription, page: DeliveryPage) {
-  return store.listDeliveries(subscriptionChannel(id), page)
+  return store.listDeliveries(storedChannel(id), page)
 }
 
 /** Sends failed and kept messages again. Returns how many: none unless the subscription is active. */
-export async function replayTo(
+export async function replaySubscription(
   relay: Relay,
   access: Access,
   { id, state }: Subscription,
   which: { id: string } | { since: number },
 ): Promise<number> {
   if (state !== 'active') return 0
-  const own = 'id' in which ? which : { ...which, channel: subscriptionChannel(id) }
+  const own = 'id' in which ? which : { ...which, channel: storedChannel(id) }
   return replay(relay, access, own)
 }
 

@@ -1,65 +1,62 @@
-// The channel of a delivery: from the configuration, or a subscription that is a webhook channel of
-// its own. Also what an attempt means for the subscription: it consents, or it is disabled.
-import { messageOf } from '../../shared/errors.ts'
-import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type Claimed, isPing, readSubscription } from '../core/delivery/delivery.ts'
-import type { ChannelHealth } from '../core/delivery/health.ts'
+// A subscription as a channel: a webhook of its own, and what an answer means for it: it consents, or it is disabled.
+import { messageOf } from '../../../shared/errors.ts'
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
+import { type Claimed, isPing } from '../../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../core/delivery/health.ts'
+import type { Channel } from '../../core/rules/config.ts'
+import type { Relay } from '../../use-cases/relay.ts'
+import type { FindStored } from '../../use-cases/target.ts'
+import { noteTrouble } from '../../use-cases/trouble.ts'
+import { subscriptionRows } from './load.ts'
 import {
-  activated,
-  disabled,
+  consentedSubscription,
+  disabledSubscription,
   isHearing,
   readFleet,
   type Subscription,
   secretsAt,
   whyDisabled,
   whyKept,
-} from '../core/delivery/subscription.ts'
-import type { Channel } from '../core/rules/config.ts'
-import { subscriptionRows } from '../store/small-rows.ts'
-import { channelNamed, type Relay } from './relay.ts'
-import { noteTrouble } from './trouble.ts'
+} from './rule.ts'
+
+declare module '../../use-cases/hearer.ts' {
+  interface FeatureTroubles {
+    subscription_disabled: true
+  }
+}
 
 /** Each attempt loses to another worker that writes the same subscription. */
 const maxAttempts = 20
-
-export interface Target {
-  /** Undefined if the channel does not exist any more. */
-  channel: Channel | undefined
-  subscription?: Subscription
-  /** Why the message is not sent but kept, if it is. */
-  kept?: string | undefined
-}
 
 /** The channel of a subscription, as a configured webhook has it. */
 interface WebhookChannel extends Channel {
   secret: string[]
 }
 
-export async function findChannel(relay: Relay, claimed: Claimed): Promise<Target> {
-  const id = readSubscription(claimed.channel)
-  if (id === undefined) return { channel: channelNamed(relay, claimed.channel) }
+export const findSubscribed: FindStored = async (relay, id, { notification }) => {
   const subscription = await subscriptionRows.read(relay.store, id)
   if (subscription === undefined) return { channel: undefined }
-  const channel = toChannel(subscription, relay.now())
-  return { channel, subscription, kept: whyKept(subscription, claimed.notification) }
+  return {
+    channel: toChannel(subscription, relay.now()),
+    kept: whyKept(subscription, notification),
+    isBound: subscription.bound !== undefined,
+    noteAnswer: (...answer) => noteAnswer(relay, subscription, ...answer),
+  }
 }
 
 function toChannel(subscription: Subscription, now: number): WebhookChannel {
   return { kind: 'webhook', url: subscription.url, secret: secretsAt(subscription, now) }
 }
 
-/**
- * Notes what a subscription's answer means. Call this before the delivery is settled: if the worker
- * dies in between, the attempt is repeated. Never throws.
- */
-export async function noteAttempt(
+/** What an answer means for the subscription. */
+async function noteAnswer(
   relay: Relay,
-  { subscription }: Target,
+  subscription: Subscription,
   claimed: Claimed,
   sent: SendOutcome | undefined,
   health: ChannelHealth | undefined,
 ): Promise<void> {
-  if (subscription === undefined || sent?.answered === undefined) return
+  if (sent?.answered === undefined) return
   const { id } = subscription
   try {
     if (sent.outcome === 'delivered') {
@@ -90,7 +87,7 @@ function isConsent({ consent }: Subscription, { notification }: Claimed): boolea
 async function activate(relay: Relay, { id, url, consented }: Subscription): Promise<void> {
   if (consented) return
   const { outcome } = await changeSubscription(relay, id, (before) =>
-    activated(before, url, relay.now()),
+    consentedSubscription(before, url, relay.now()),
   )
   if (outcome === 'changed') relay.log.info('subscription_consented', { id })
 }
@@ -109,7 +106,7 @@ async function disable(
     await noteTrouble(relay, fleet, { kind: 'subscription_disabled', name: id, reason })
   }
   const { outcome } = await changeSubscription(relay, id, (before) =>
-    before.url === url ? disabled(before, why, relay.now()) : before,
+    before.url === url ? disabledSubscription(before, why, relay.now()) : before,
   )
   if (outcome === 'changed') relay.log.warn('subscription_disabled', { id, reason: why })
 }

@@ -5,10 +5,25 @@ import * as z from 'zod'
 import { documentedTypes } from '../../../shared/document.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
 import type { MomentFilter } from '../../core/delivery/moment-log.ts'
-import { consents, type Subscription } from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
+import { fleetsFor, readAccess } from '../../http/api/access.ts'
+import { fleetUnknown, problem } from '../../http/problem.ts'
+import { type Route, route } from '../../http/route.ts'
 import { listChoices, maxListed, object, textBy, webUrl } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import {
+  answerUnknown,
+  answerWithSecret,
+  maxSubscriptionBytes,
+  publicHealth,
+  publicSubscription,
+  subscriptionAnswer,
+  subscriptionOf,
+  subscriptionPage,
+  usualEntries,
+  wholeAnswer,
+} from './http-answers.ts'
+import { consents, type Subscription } from './rule.ts'
 import {
   changeWish,
   createSubscription,
@@ -16,22 +31,17 @@ import {
   judgeHealth,
   subscriptionFor,
   subscriptionsFor,
-} from '../../use-cases/subscriptions.ts'
-import { fleetUnknown, problem } from '../problem.ts'
-import { type Route, route } from '../route.ts'
-import { fleetsFor, readAccess } from './access.ts'
-import {
-  answerWithSecret,
-  maxSubscriptionBytes,
-  pageQuery,
-  publicHealth,
-  publicSubscription,
-  subscriptionAnswer,
-  subscriptionOf,
-  unknown,
-  usualPage,
-  wholeAnswer,
-} from './subscription-answers.ts'
+} from './use.ts'
+
+declare module '../../http/route.ts' {
+  interface FeatureGroups {
+    Subscriptions: string
+  }
+}
+
+export const subscriptionGroup = {
+  Subscriptions: 'Webhooks that other systems make for themselves.',
+}
 
 const maxUrlLength = 2_000
 const maxDescriptionLength = 100
@@ -61,7 +71,7 @@ const listSubscriptions = route({
   method: 'get',
   name: 'listSubscriptions',
   summary: 'Lists subscriptions, the newest first.',
-  query: pageQuery,
+  query: subscriptionPage,
   answers: {
     200: {
       about: 'One page.',
@@ -74,7 +84,7 @@ const listSubscriptions = route({
   },
   handler:
     ({ relay }) =>
-    async (c, { query: { limit = usualPage, cursor } }) => {
+    async (c, { query: { limit = usualEntries, cursor } }) => {
       if (cursor !== undefined && !cursorForm.test(cursor)) {
         const detail = 'cursor is not one of this list; leave it out to begin with the first page'
         return problem(c, 400, 'query_invalid', detail)
@@ -172,7 +182,7 @@ const getSubscription = route({
     ({ relay }) =>
     async (c, { params: { id } }) => {
       const found = await subscriptionFor(relay, readAccess(c), id)
-      if (found === undefined) return unknown(c, id)
+      if (found === undefined) return answerUnknown(c, id)
       const health = publicHealth(await judgeHealth(relay, found))
       return c.json({ ...publicSubscription(found, relay.now()), health })
     },
@@ -214,7 +224,7 @@ const patchSubscription = route({
         ...('description' in body && { description: description ?? undefined }),
         filter,
       })
-      if (done === undefined) return unknown(c, id)
+      if (done === undefined) return answerUnknown(c, id)
       if ('outcome' in done) return addressRefused(c, done.why)
       return c.json(publicSubscription(done, relay.now()))
     },
@@ -230,7 +240,7 @@ const removeSubscription = route({
     ({ relay }) =>
     async (c, { params: { id } }) => {
       const outcome = await deleteSubscription(relay, readAccess(c), id)
-      return outcome === 'unknown' ? unknown(c, id) : c.body(null, 204)
+      return outcome === 'unknown' ? answerUnknown(c, id) : c.body(null, 204)
     },
 })
 

@@ -1,15 +1,14 @@
 // Relays whose subscriptions are broken on purpose, each by a store that does not keep one promise.
-import { type Delivery, readSubscription } from '../../functions/core/delivery/delivery.ts'
-import type { SmallRow, Store } from '../../functions/store/store.ts'
-
-type Spoil = () => (store: Store) => Store
+import { type Delivery, readStoredId } from '../../../functions/core/delivery/delivery.ts'
+import type { SmallRow, Store } from '../../../functions/store/store.ts'
+import type { SimFeature, Spoil } from '../../sim/feature.ts'
 
 /** A commit plans deliveries to subscriptions as this makes them. */
 function planned(make: (deliveries: Delivery[]) => Delivery[]): (store: Store) => Store {
   return (store) => ({
     ...store,
     commit: (commit, before) => {
-      const own = commit.deliveries.filter(({ channel }) => readSubscription(channel) !== undefined)
+      const own = commit.deliveries.filter(({ channel }) => readStoredId(channel) !== undefined)
       const others = commit.deliveries.filter((one) => !own.includes(one))
       return store.commit({ ...commit, deliveries: [...others, ...make(own)] }, before)
     },
@@ -80,11 +79,11 @@ const oneForAll: Spoil = () => {
   })
 }
 
-export const spoiltSubscriptions: Record<string, Spoil> = {
-  'a moment planned for no subscription': momentSkipped,
-  'deliveries planned twice': newIds,
-  'fleets of subscriptions forgotten': boundsForgotten,
-  'what a subscription misses not kept': nothingKept,
-  'pauses ignored': pausesIgnored,
-  'one queue for all endpoints': oneForAll,
+export const spoiltSubscriptions: SimFeature['spoilt'] = {
+  'a moment planned for no subscription': { spoil: momentSkipped, shownIn: 1 },
+  'deliveries planned twice': { spoil: newIds, shownIn: 2 },
+  'fleets of subscriptions forgotten': { spoil: boundsForgotten, shownIn: 8 },
+  'what a subscription misses not kept': { spoil: nothingKept, shownIn: 6 },
+  'pauses ignored': { spoil: pausesIgnored, shownIn: 7 },
+  'one queue for all endpoints': { spoil: oneForAll, shownIn: 1 },
 }

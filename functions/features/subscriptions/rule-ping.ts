@@ -1,17 +1,18 @@
 // What the relay sends to the endpoint of a subscription on its own: a ping, which asks for consent,
 // or a made-up event, which tests the endpoint. Each has an id that no event of a fleet has.
-import type { Moment } from '../event/moment.ts'
-import { testEvent } from '../event/test-event.ts'
-import { noEvent } from '../event/view.ts'
+
 import {
   type AlertNotification,
   type Delivery,
   noFleet,
-  subscriptionChannel,
+  storedChannel,
   unsentFor,
   urgentMs,
-} from './delivery.ts'
-import type { Subscription } from './subscription.ts'
+} from '../../core/delivery/delivery.ts'
+import type { Moment } from '../../core/event/moment.ts'
+import { testEvent } from '../../core/event/test-event.ts'
+import { noEvent } from '../../core/event/view.ts'
+import type { Subscription } from './rule.ts'
 
 /** The last ping that was counted. Planning it twice changes nothing. `isOnce`: it is a test. */
 export function planPing(
@@ -52,7 +53,7 @@ function planToEndpoint(
   about: AlertNotification['about'] & { tests?: Moment },
   now: number,
 ): Delivery {
-  const channel = subscriptionChannel(id)
+  const channel = storedChannel(id)
   const { eventId } = event
   const what = about.tests === undefined ? 'ping' : 'test'
   return {

@@ -3,29 +3,24 @@ import type { Context } from 'hono'
 import * as z from 'zod'
 import { defined, iso } from '../../../shared/json.ts'
 import { looksSecret } from '../../../shared/presentable.ts'
-import { type Delivery, isPing } from '../../core/delivery/delivery.ts'
+import { buildMessageId, type Delivery, isPing } from '../../core/delivery/delivery.ts'
 import type { ChannelHealth } from '../../core/delivery/health.ts'
-import {
-  buildMessageId,
-  consents,
-  oldSecretsUntil,
-  type Subscription,
-} from '../../core/delivery/subscription.ts'
 import { moments } from '../../core/event/moment.ts'
 import { type Access, readsAnswers } from '../../core/rules/access.ts'
+import { named, problem } from '../../http/problem.ts'
 import { time, wholeNumber } from '../../schema/checks.ts'
 import { count } from '../../schema/event.ts'
-import { named, problem } from '../problem.ts'
+import { consents, oldSecretsUntil, type Subscription } from './rule.ts'
 
 export const maxSubscriptionBytes = 16_384
 const maxPage = 200
-export const usualPage = 50
+export const usualEntries = 50
 
 const cursorRule = 'write the cursor of the page before'
-export const pageQuery = z.strictObject({
+export const subscriptionPage = z.strictObject({
   limit: wholeNumber(1, maxPage)
     .optional()
-    .describe(`Entries in the answer, ${usualPage} if absent.`),
+    .describe(`Entries in the answer, ${usualEntries} if absent.`),
   cursor: z
     .string()
     .min(1, cursorRule)
@@ -44,7 +39,7 @@ export const subscriptionOf = {
 } as const
 
 /** The subscription may exist, but the sender must not know. */
-export function unknown(c: Context, id: string): Response {
+export function answerUnknown(c: Context, id: string): Response {
   const detail = `there is no subscription ${named(id)}; GET /v1/subscriptions lists all`
   return problem(c, 404, 'subscription_unknown', detail)
 }

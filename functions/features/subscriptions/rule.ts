@@ -1,27 +1,25 @@
 // Subscriptions: webhook channels that other systems make for themselves through the API. A new
 // endpoint must consent before it gets messages. The relay keeps the messages that a subscription
 // misses for a replay.
-import { hash } from '../hash.ts'
-import { maxSubscriptions, maxSubscriptionsOfBound } from '../limits.ts'
-import { type Access, isBound, seesToken } from '../rules/access.ts'
-import { dayMs } from '../units.ts'
-import type { SendOutcome } from './attempt.ts'
+
+import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import {
   type Answered,
   type Claimed,
   chooseSeq,
   type Delivery,
   deliveryId,
-  hearsByItself,
   isPing,
-  momentId,
   type Notification,
-  subscriptionChannel,
+  storedChannel,
   urgentUntil,
-} from './delivery.ts'
-import type { ChannelHealth } from './health.ts'
-import { type MomentEntry, type MomentFilter, passes } from './moment-log.ts'
-import { type Rate, unlimited } from './rate.ts'
+} from '../../core/delivery/delivery.ts'
+import type { ChannelHealth } from '../../core/delivery/health.ts'
+import { type MomentFilter, passes } from '../../core/delivery/moment-log.ts'
+import type { Planner } from '../../core/delivery/planner.ts'
+import { hash } from '../../core/hash.ts'
+import { type Access, isBound, seesToken } from '../../core/rules/access.ts'
+import { dayMs } from '../../core/units.ts'
 
 /**
  * `pending`: the endpoint has not consented. `paused`: by its owner. `disabled`: by the relay,
@@ -67,6 +65,9 @@ export interface Subscription {
   request?: string | undefined
 }
 
+const maxSubscriptions = 200
+/** A maker that is bound to fleets sees at most this many, so that other fleets have room. */
+const maxSubscriptionsOfBound = 50
 export const subscriptionIdBytes = 8
 /** After a rotation, the old secret also signs for this long. */
 const oldSecretMs = dayMs
@@ -77,7 +78,6 @@ const maxSecrets = 4
 export const maxFailingMs = 5 * dayMs
 /** An endpoint is disabled only if it has failed one message for this long. */
 const minFailingMs = 3_600_000
-export const subscriptionRate: Rate = { ...unlimited, atOnce: 5 }
 
 type New = Pick<
   Subscription,
@@ -103,20 +103,24 @@ const waits = 'the endpoint has not consented yet'
  * After a ping to `url` succeeded. One that was paused meanwhile also hears from now on: what it
  * misses is kept.
  */
-export function activated(before: Subscription, url: string, now: number): Subscription {
+export function consentedSubscription(
+  before: Subscription,
+  url: string,
+  now: number,
+): Subscription {
   if (before.url !== url || before.consented) return before
   const after = { ...before, consented: true, hearsSince: before.hearsSince ?? now }
   if (before.state !== 'pending') return after
   return { ...after, state: 'active', since: now, reason: 'the endpoint consented' }
 }
 
-export function paused(before: Subscription, by: string, now: number): Subscription {
+export function pausedSubscription(before: Subscription, by: string, now: number): Subscription {
   if (before.state === 'paused' || before.state === 'disabled') return before
   return { ...before, state: 'paused', since: now, reason: `paused by ${by}` }
 }
 
 /** An endpoint that was disabled, or has never consented, gets a new ping first. */
-export function resumed(before: Subscription, by: string, now: number): Subscription {
+export function resumedSubscription(before: Subscription, by: string, now: number): Subscription {
   if (before.state === 'active' || before.state === 'pending') return before
   if (before.state === 'disabled' || !before.consented) return withPing(before, now)
   return { ...before, state: 'active', since: now, reason: `resumed by ${by}` }
@@ -127,18 +131,22 @@ function withPing(before: Subscription, now: number): Subscription {
   return { ...before, ...state, pings: before.pings + 1 }
 }
 
-export function disabled(before: Subscription, reason: string, now: number): Subscription {
+export function disabledSubscription(
+  before: Subscription,
+  reason: string,
+  now: number,
+): Subscription {
   if (before.state === 'disabled') return before
   return { ...before, state: 'disabled', since: now, reason, consented: false }
 }
 
 /** A test of the endpoint, in any state but `disabled`. */
-export function pinged(before: Subscription): Subscription {
+export function pingedSubscription(before: Subscription): Subscription {
   return { ...before, pings: before.pings + 1 }
 }
 
 /** A new address must consent before it gets messages. */
-export function changed(
+export function changedSubscription(
   before: Subscription,
   change: Partial<Pick<Subscription, 'url' | 'description' | 'filter'>>,
   now: number,
@@ -149,7 +157,7 @@ export function changed(
   return isOn ? withPing(after, now) : { ...after, consented: false }
 }
 
-export function rotated(before: Subscription, secret: string, now: number): Subscription {
+export function rotatedSecrets(before: Subscription, secret: string, now: number): Subscription {
   const until = now + oldSecretMs
   const old = secretsIn(before, now).map((one) => ({ ...one, until: one.until ?? until }))
   return { ...before, secrets: [{ text: secret }, ...old].slice(0, maxSecrets) }
@@ -189,15 +197,17 @@ function hears(one: Subscription, notification: Notification): boolean {
   return (one.bound?.includes(notification.event.fleet) ?? true) && passes(one.filter, notification)
 }
 
+declare module '../../core/event/stage.ts' {
+  interface Loaded {
+    allSubscribed?: Subscription[]
+  }
+}
+
 /** The deliveries of the moments of one commit to those that hear them. */
-export function planForSubscriptions(
-  subscriptions: Subscription[],
-  moments: MomentEntry[],
-  now: number,
-): Delivery[] {
+export const planForSubscriptions: Planner = ({ allSubscribed = [] }, moments, now) => {
   return moments.flatMap(({ notification }, i) => {
     const seq = chooseSeq(notification.event, i)
-    return subscriptions
+    return allSubscribed
       .filter((one) => hears(one, notification))
       .map((one) => planFor(one, notification, seq, now))
   })
@@ -211,7 +221,7 @@ function planFor(
   now: number,
 ): Delivery {
   const { event } = notification
-  const channel = subscriptionChannel(one.id)
+  const channel = storedChannel(one.id)
   const kept = whyKept(one)
   return {
     id: deliveryId(event, notification.moment, channel),
@@ -227,12 +237,6 @@ function planFor(
     nextAt: now,
     note: kept ?? '',
   }
-}
-
-/** What identifies a message for its receiver: the same at every attempt, and in the stream. */
-export function buildMessageId({ id, channel, notification }: Delivery): string {
-  const isMoment = notification.moment !== 'alert' && hearsByItself(channel)
-  return isMoment ? momentId(notification.event, notification.moment) : id
 }
 
 /** Why a message is not sent now but kept, or undefined. */

@@ -1,22 +1,20 @@
 // The owners of subscriptions: each makes one, and may pause it, test it, give it a new secret or
 // delete it. Once the endpoint works again, its owner replays all that failed until nothing is left.
-import type { Access } from '../../functions/core/rules/access.ts'
-import type { Relay } from '../../functions/use-cases/relay.ts'
+import type { Access } from '../../../functions/core/rules/access.ts'
 import {
   createSubscription,
   deleteSubscription,
   deliveriesTo,
-  pause,
-  replayTo,
-  resume,
+  pauseSubscription,
+  replaySubscription,
+  resumeSubscription,
   rotateSecret,
   subscriptionFor,
   testSubscription,
-} from '../../functions/use-cases/subscriptions.ts'
-import type { Cluster } from './cluster.ts'
-import type { Kernel } from './kernel.ts'
-import type { SubscriptionBook } from './subscription-book.ts'
-import type { PlannedSubscription } from './subscriptions.ts'
+} from '../../../functions/features/subscriptions/use.ts'
+import type { Relay } from '../../../functions/use-cases/relay.ts'
+import type { Own, OwnerParts } from '../../sim/owner.ts'
+import type { PlannedSubscription } from '../../sim/subscriptions.ts'
 
 const askAgainMs = 3_000
 const minute = 60_000
@@ -27,22 +25,20 @@ const lookMs = 5 * minute
 const maxLooks = 26 * 12
 const maxListed = 1_000
 
-interface Parts {
-  kernel: Kernel
-  cluster: Cluster
-  book: SubscriptionBook
-}
-
 /** What an owner asks. The answer is in an object, as nothing means that the connection broke. */
 type Wish<T> = (relay: Relay, access: Access, id: string) => Promise<T>
 
-export class Subscriber {
+export const ownSubscription: Own = (planned, parts) => {
+  new Subscriber(planned, parts)
+}
+
+class Subscriber {
   readonly #planned: PlannedSubscription
-  readonly #parts: Parts
+  readonly #parts: OwnerParts
   readonly #access: Access
   #id = ''
 
-  constructor(planned: PlannedSubscription, parts: Parts) {
+  constructor(planned: PlannedSubscription, parts: OwnerParts) {
     this.#planned = planned
     this.#parts = parts
     const { name, fleets, joinsAfterMs } = planned
@@ -91,8 +87,8 @@ export class Subscriber {
 
   #plan(): void {
     const { pause: paused, trouble, ...own } = this.#planned
-    const resumes = () => this.#at(paused?.untilMs, () => this.#ask('resume', resume))
-    this.#at(paused?.fromMs, () => this.#ask('pause', pause, resumes))
+    const resumes = () => this.#at(paused?.untilMs, () => this.#ask('resume', resumeSubscription))
+    this.#at(paused?.fromMs, () => this.#ask('pause', pauseSubscription, resumes))
     const tests: Wish<unknown> = (relay, access, id) =>
       testSubscription(relay, access, id, own.testMoment)
     this.#at(own.testsAfterMs, () => this.#ask('test', tests))
@@ -125,7 +121,7 @@ export class Subscriber {
 
 const replayFailed: Wish<unknown> = async (relay, access, id) => {
   const found = await subscriptionFor(relay, access, id)
-  if (found?.state === 'active') await replayTo(relay, access, found, { since: 0 })
+  if (found?.state === 'active') await replaySubscription(relay, access, found, { since: 0 })
 }
 
 /** One step towards the state in which everything is delivered. */
@@ -133,7 +129,7 @@ const haveAll: Wish<string> = async (relay, access, id) => {
   const found = await subscriptionFor(relay, access, id)
   if (found === undefined) return 'the subscription is unknown'
   if (found.state === 'paused' || found.state === 'disabled') {
-    await resume(relay, access, id)
+    await resumeSubscription(relay, access, id)
     return `resumed, as it was ${found.state}`
   }
   if (found.state === 'pending') {
@@ -144,7 +140,7 @@ const haveAll: Wish<string> = async (relay, access, id) => {
   const count = (...states: string[]) =>
     deliveries.filter(({ state }) => states.includes(state)).length
   if (count('refused', 'given_up') > 0) {
-    const replayed = await replayTo(relay, access, found, { since: 0 })
+    const replayed = await replaySubscription(relay, access, found, { since: 0 })
     return `${replayed} are sent again`
   }
   return count('pending') > 0 ? `${count('pending')} are pending` : 'all is delivered'

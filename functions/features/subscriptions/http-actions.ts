@@ -2,36 +2,36 @@
 // secret, and a replay.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { channelIn, subscriptionChannel } from '../../core/delivery/delivery.ts'
-import type { Subscription } from '../../core/delivery/subscription.ts'
+import { channelIn, storedChannel } from '../../core/delivery/delivery.ts'
 import { moments } from '../../core/event/moment.ts'
+import { readAccess } from '../../http/api/access.ts'
+import { replayAnswer } from '../../http/api/deliveries.ts'
+import { named, problem } from '../../http/problem.ts'
+import { type Route, route } from '../../http/route.ts'
 import { listChoices, object } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import {
-  deliveriesTo,
-  pause,
-  replayTo,
-  resume,
-  rotateSecret,
-  subscriptionFor,
-  testSubscription,
-} from '../../use-cases/subscriptions.ts'
-import { named, problem } from '../problem.ts'
-import { type Route, route } from '../route.ts'
-import { readAccess } from './access.ts'
-import { replayAnswer } from './deliveries.ts'
-import {
+  answerUnknown,
   answerWithSecret,
   deliveryToAnswer,
   maxSubscriptionBytes,
-  pageQuery,
   publicDeliveryTo,
   publicSubscription,
   subscriptionAnswer,
   subscriptionOf,
-  unknown,
-  usualPage,
-} from './subscription-answers.ts'
+  subscriptionPage,
+  usualEntries,
+} from './http-answers.ts'
+import type { Subscription } from './rule.ts'
+import {
+  deliveriesTo,
+  pauseSubscription,
+  replaySubscription,
+  resumeSubscription,
+  rotateSecret,
+  subscriptionFor,
+  testSubscription,
+} from './use.ts'
 
 const listDeliveries = route({
   ...subscriptionOf,
@@ -39,7 +39,7 @@ const listDeliveries = route({
   path: '/v1/subscriptions/{id}/deliveries',
   name: 'listDeliveriesTo',
   summary: 'Lists what was sent to a subscription, the newest first.',
-  query: pageQuery,
+  query: subscriptionPage,
   answers: {
     200: {
       about: 'One page.',
@@ -52,9 +52,9 @@ const listDeliveries = route({
   },
   handler:
     ({ relay }) =>
-    async (c, { params: { id }, query: { limit = usualPage, cursor: before } }) => {
+    async (c, { params: { id }, query: { limit = usualEntries, cursor: before } }) => {
       const found = await subscriptionFor(relay, readAccess(c), id)
-      if (found === undefined) return unknown(c, id)
+      if (found === undefined) return answerUnknown(c, id)
       const page = { limit, ...(before === undefined ? {} : { before }) }
       const { deliveries, next: cursor } = await deliveriesTo(relay, found, page)
       const more = cursor !== undefined
@@ -93,7 +93,7 @@ const postTest = route({
     ({ relay }) =>
     async (c, { params: { id }, body: { moment = 'scheduled' } }) => {
       const tested = await testSubscription(relay, readAccess(c), id, moment)
-      if (tested === undefined) return unknown(c, id)
+      if (tested === undefined) return answerUnknown(c, id)
       if (tested.outcome === 'disabled') {
         return notActive(c, 'disabled; resume it, which sends a ping')
       }
@@ -115,7 +115,7 @@ const postPause = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) =>
-      changedTo(relay, c, id, await pause(relay, readAccess(c), id)),
+      changedTo(relay, c, id, await pauseSubscription(relay, readAccess(c), id)),
 })
 
 const postResume = route({
@@ -129,11 +129,11 @@ const postResume = route({
   handler:
     ({ relay }) =>
     async (c, { params: { id } }) =>
-      changedTo(relay, c, id, await resume(relay, readAccess(c), id)),
+      changedTo(relay, c, id, await resumeSubscription(relay, readAccess(c), id)),
 })
 
 function changedTo(relay: Relay, c: Context, id: string, done: Subscription | undefined) {
-  return done === undefined ? unknown(c, id) : c.json(publicSubscription(done, relay.now()))
+  return done === undefined ? answerUnknown(c, id) : c.json(publicSubscription(done, relay.now()))
 }
 
 const postRotation = route({
@@ -147,7 +147,7 @@ const postRotation = route({
     ({ relay }) =>
     async (c, { params: { id } }) => {
       const done = await rotateSecret(relay, readAccess(c), id)
-      if (done === undefined) return unknown(c, id)
+      if (done === undefined) return answerUnknown(c, id)
       return c.json({ ...publicSubscription(done.subscription, relay.now()), secret: done.secret })
     },
 })
@@ -178,8 +178,8 @@ const postReplay = route({
     ({ relay }) =>
     async (c, { params: { id }, body }) => {
       const found = await subscriptionFor(relay, readAccess(c), id)
-      if (found === undefined) return unknown(c, id)
-      if ('id' in body && channelIn(body.id) !== subscriptionChannel(id)) {
+      if (found === undefined) return answerUnknown(c, id)
+      if ('id' in body && channelIn(body.id) !== storedChannel(id)) {
         const detail = `this subscription has no delivery ${named(body.id)}; GET …/deliveries lists all`
         return problem(c, 404, 'delivery_unknown', detail)
       }
@@ -187,7 +187,7 @@ const postReplay = route({
         return notActive(c, `${found.state}; it must be active for a replay`)
       }
       const which = 'id' in body ? body : { since: Date.parse(body.since) }
-      return c.json({ replayed: await replayTo(relay, readAccess(c), found, which) })
+      return c.json({ replayed: await replaySubscription(relay, readAccess(c), found, which) })
     },
 })
 

@@ -3,26 +3,25 @@ import { describe, expect, test } from 'vitest'
 import type { Answered } from '../../../functions/core/delivery/delivery.ts'
 import type { ChannelHealth } from '../../../functions/core/delivery/health.ts'
 import {
-  activated,
-  changed,
-  disabled,
+  changedSubscription,
+  consentedSubscription,
+  disabledSubscription,
   idFor,
   maxFailingMs,
   newSubscription,
-  paused,
-  pinged,
+  pausedSubscription,
+  pingedSubscription,
   planForSubscriptions,
   readFleet,
-  resumed,
+  resumedSubscription,
   roomReached,
-  rotated,
+  rotatedSecrets,
   type Subscription,
   secretsAt,
   seesSubscription,
   whyDisabled,
   whyKept,
-} from '../../../functions/core/delivery/subscription.ts'
-import { maxSubscriptions, maxSubscriptionsOfBound } from '../../../functions/core/limits.ts'
+} from '../../../functions/features/subscriptions/rule.ts'
 import { at, notification } from '../../support/records.ts'
 
 const url = 'https://cmdb.example/in'
@@ -33,16 +32,16 @@ const fresh = newSubscription(
   's0',
   at,
 )
-const active = activated(fresh, url, at + 1)
-const off = disabled(active, 'gone', at + 2)
-const still = paused(active, 'admin', at + 2)
+const active = consentedSubscription(fresh, url, at + 1)
+const off = disabledSubscription(active, 'gone', at + 2)
+const still = pausedSubscription(active, 'admin', at + 2)
 
 type Step = (before: Subscription) => Subscription
-const consents: Step = (one) => activated(one, url, at + 5)
-const pauses: Step = (one) => paused(one, 'admin', at + 5)
-const resumes: Step = (one) => resumed(one, 'admin', at + 5)
-const fails: Step = (one) => disabled(one, 'gone', at + 5)
-const moves: Step = (one) => changed(one, { url: 'https://b.example/' }, at + 5)
+const consents: Step = (one) => consentedSubscription(one, url, at + 5)
+const pauses: Step = (one) => pausedSubscription(one, 'admin', at + 5)
+const resumes: Step = (one) => resumedSubscription(one, 'admin', at + 5)
+const fails: Step = (one) => disabledSubscription(one, 'gone', at + 5)
+const moves: Step = (one) => changedSubscription(one, { url: 'https://b.example/' }, at + 5)
 
 const steps = { consents, pauses, resumes, fails, moves }
 
@@ -53,7 +52,7 @@ test.each<[string, Subscription, Record<keyof typeof steps, string>]>([
   ['paused', still, after('paused 1', 'paused 1', 'active 1', 'disabled 1', 'paused 1')],
   [
     'paused before it consented',
-    paused(fresh, 'admin', at),
+    pausedSubscription(fresh, 'admin', at),
     after('paused 1', 'paused 1', 'pending 2', 'disabled 1', 'paused 1'),
   ],
   ['disabled', off, after('disabled 1', 'disabled 1', 'pending 2', 'disabled 1', 'disabled 1')],
@@ -92,8 +91,8 @@ test.each<[string, string[] | undefined, string[] | undefined, string]>([
 
 test('consent counts for the address that was asked, once', () => {
   const moved = moves(active)
-  expect(activated(moved, url, at + 20)).toBe(moved)
-  const again = activated(moved, moved.url, at + 20)
+  expect(consentedSubscription(moved, url, at + 20)).toBe(moved)
+  const again = consentedSubscription(moved, moved.url, at + 20)
   // what happened in between was kept for it
   expect([again.state, again.hearsSince]).toEqual(['active', at + 1])
   expect(resumes(moves(still)).state).toBe('pending')
@@ -101,9 +100,11 @@ test('consent counts for the address that was asked, once', () => {
 
 test('hears moments once it consented, of the fleets of its maker', () => {
   const hears = (one: Subscription) =>
-    planForSubscriptions([one], [{ id: 'x', notification: notification() }], at).map(
-      ({ state }) => state,
-    )
+    planForSubscriptions(
+      { allSubscribed: [one] },
+      [{ id: 'x', notification: notification() }],
+      at,
+    ).map(({ state }) => state)
   expect(hears(fresh)).toEqual([])
   expect(hears(active)).toEqual(['pending'])
   expect(hears({ ...active, bound: ['test'] })).toEqual([])
@@ -125,13 +126,16 @@ test('messages are kept unless it is active, pings only if it is disabled', () =
 })
 
 test('old secrets sign for a day, and never more than four in all', () => {
-  const once = rotated(active, 's1', at)
+  const once = rotatedSecrets(active, 's1', at)
   expect(secretsAt(once, at)).toEqual(['s1', 's0'])
   expect(secretsAt(once, at + day - 1)).toEqual(['s1', 's0'])
   expect(secretsAt(once, at + day)).toEqual(['s1'])
-  const twice = rotated(once, 's2', at + day / 2)
+  const twice = rotatedSecrets(once, 's2', at + day / 2)
   expect(secretsAt(twice, at + day)).toEqual(['s2', 's1'])
-  const often = ['s1', 's2', 's3', 's4', 's5'].reduce((one, text) => rotated(one, text, at), active)
+  const often = ['s1', 's2', 's3', 's4', 's5'].reduce(
+    (one, text) => rotatedSecrets(one, text, at),
+    active,
+  )
   expect(secretsAt(often, at)).toEqual(['s5', 's4', 's3', 's2'])
 })
 
@@ -187,16 +191,16 @@ test('a bound token sees those of its fleets, and cannot take all the room', () 
     ...[true, false, false, false],
   ])
   const many = (count: number, bound?: string[]) => Array(count).fill({ bound })
-  expect(roomReached(access, many(maxSubscriptionsOfBound - 1, ['prod']))).toBe(undefined)
-  expect(roomReached(access, many(maxSubscriptionsOfBound, ['prod']))).toBe(50)
-  expect(roomReached(access, many(maxSubscriptionsOfBound, ['test']))).toBe(undefined)
-  expect(roomReached({ by: 'admin' }, many(maxSubscriptions - 1))).toBe(undefined)
-  expect(roomReached({ by: 'admin' }, many(maxSubscriptions))).toBe(200)
+  expect(roomReached(access, many(49, ['prod']))).toBe(undefined)
+  expect(roomReached(access, many(50, ['prod']))).toBe(50)
+  expect(roomReached(access, many(50, ['test']))).toBe(undefined)
+  expect(roomReached({ by: 'admin' }, many(199))).toBe(undefined)
+  expect(roomReached({ by: 'admin' }, many(200))).toBe(200)
 })
 
 test('the same key of the same maker names one subscription', () => {
   expect(idFor('admin', 'k')).toMatch(/^[0-9a-f]{16}$/)
   expect(idFor('admin', 'k')).toBe(idFor('admin', 'k'))
   expect(new Set([idFor('admin', 'k'), idFor('admin', 'l'), idFor('token:a', 'k')]).size).toBe(3)
-  expect(pinged(active).pings).toBe(2)
+  expect(pingedSubscription(active).pings).toBe(2)
 })

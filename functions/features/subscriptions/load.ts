@@ -1,0 +1,21 @@
+// Subscriptions in the store, a row for each. All are read at once with each step that people are told of.
+import { byId, createRows } from '../../store/small-rows.ts'
+import type { SmallRowStore } from '../../store/store.ts'
+import type { Subscription } from './rule.ts'
+
+export const subscriptionRows = createRows<Subscription, string>(
+  'subscription',
+  {
+    ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
+    ...{ 'secrets.*.text': 'string', pings: 'number', createdAt: 'number', since: 'number' },
+    ...{ reason: 'string' },
+  },
+  byId,
+)
+
+export async function loadSubscriptions(
+  store: SmallRowStore,
+  isNews: boolean,
+): Promise<{ allSubscribed?: Subscription[] }> {
+  return isNews ? { allSubscribed: await subscriptionRows.list(store) } : {}
+}
