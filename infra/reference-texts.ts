@@ -307,10 +307,6 @@ interface Code {
 
 /** Codes of `application/problem+json`. */
 export const problemCodes: Record<string, Code> = {
-  address_refused: {
-    status: '422',
-    about: 'The relay must not send to this address. The detail says why.',
-  },
   admin_only: { status: '403', about: 'Only the admin key may do this. A token may not.' },
   already_approved: { status: '409', about: 'The event was approved before. Nothing changed.' },
   already_declined: { status: '409', about: '*Not now* was on record before.' },
@@ -363,14 +359,6 @@ export const problemCodes: Record<string, Code> = {
     status: '401, 404, 422',
     about:
       'The configuration has no such fleet (401 to a report, 404 in the API, 422 in the filter of a subscription).',
-  },
-  idempotency_key_malformed: {
-    status: '400',
-    about: '`Idempotency-Key` needs 1 to 255 visible ASCII characters.',
-  },
-  idempotency_key_reused: {
-    status: '422',
-    about: 'An earlier request with this `Idempotency-Key` had another body.',
   },
   storage_unavailable: {
     status: '503',

@@ -41,7 +41,7 @@ otherwise 1.`,
 
 function describeHead({ subscriptionId, fleet }: AzureState): string {
   const whose = fleet === undefined ? 'no fleet takes its events' : `fleet ${fleet}`
-  return `AzureSubscription ${subscriptionId} (${whose})`
+  return `Azure subscription ${subscriptionId} (${whose})`
 }
 
 function isFine({ problem, blind }: AzureState): boolean {

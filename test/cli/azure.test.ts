@@ -53,7 +53,7 @@ test('sets that publish and not, and VMs without a beacon', async () => {
   await beacon.sees([])
   const { code, out } = await check()
   expect(out.trimEnd().split('\n')).toEqual([
-    `Subscription ${subscription} (fleet prod)`,
+    `Azure subscription ${subscription} (fleet prod)`,
     '  2 publish their events: rg/db, rg/uniform',
     '  1 do not: rg/flexible',
     '  2 have no beacon: rg/uniform, rg/web_1',

@@ -3,8 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../functions/app.ts'
 import type { Access } from '../../functions/core/rules/access.ts'
 import { createDoor } from '../../functions/http/door.ts'
-import { minute, startRelay, world } from '../support/relay.ts'
-import { ask, subscribe } from '../support/subscriptions.ts'
+import { startRelay, world } from '../support/relay.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
 
@@ -80,18 +79,6 @@ describe('a relay', () => {
     open()
     const statuses = (await Promise.all(reads)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(104)
-  })
-
-  test('tests an endpoint 60 times in a minute at most', async () => {
-    const { id } = await subscribe(world)
-    const test = () => ask(world, `/${id}/test`, 'POST', {})
-    const statuses: number[] = []
-    for (let i = 0; i < 61; i++) statuses.push((await test()).status)
-    // making it was the first one
-    expect(statuses.filter((status) => status === 202)).toHaveLength(59)
-    expect((await test()).body).toMatchObject({ code: 'too_many_requests' })
-    world.clock.now += minute
-    expect((await test()).status).toBe(202)
   })
 
   test('starts 6 drills of one asker in 10 minutes at most', async () => {

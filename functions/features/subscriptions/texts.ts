@@ -12,6 +12,18 @@ export const subscriptionEvents = {
 }
 
 export const subscriptionCodes = {
+  address_refused: {
+    status: '422',
+    about: 'The relay must not send to this address. The detail says why.',
+  },
+  idempotency_key_malformed: {
+    status: '400',
+    about: '`Idempotency-Key` needs 1 to 255 visible ASCII characters.',
+  },
+  idempotency_key_reused: {
+    status: '422',
+    about: 'An earlier request with this `Idempotency-Key` had another body.',
+  },
   delivery_unknown: { status: '404', about: 'The subscription has no such delivery.' },
   subscription_malformed: {
     status: '400',

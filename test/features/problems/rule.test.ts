@@ -10,6 +10,7 @@ import {
   withChange,
   withMessage,
 } from '../../../functions/features/problems/rule.ts'
+import { has } from '../../support/features.ts'
 import { at } from '../../support/records.ts'
 
 const second = 1_000
@@ -17,7 +18,8 @@ const minute = 60 * second
 const since = at - 14 * minute
 
 /** A row on a clock: notes changes, and sends what is due. */
-function rowOf(kind: ProblemKind = 'channels_in_trouble') {
+function rowOf(of: ProblemKind | 'subscription_disabled' = 'channels_in_trouble') {
+  const kind = of as ProblemKind
   let row: ProblemRow | undefined
   let now = at
   const told: {
@@ -238,16 +240,19 @@ describe('without an end of its own', () => {
     expect(forms(alert)).toEqual(['begun 1', 'begun 1', 'over 2'])
   })
 
-  test('a disabled subscription is told once, and its end never', () => {
-    const alert = rowOf('subscription_disabled')
-    alert.note({ add: [item('a')] })
-    alert.pass(minute)
-    expect(alert.row?.problems).toEqual([])
-    alert.note({ add: [item('b')] })
-    alert.pass(60 * minute)
-    expect(alert.told.map(({ names }) => names)).toEqual([['a'], ['b']])
-    expect(alert.row?.episode).toBe(2)
-  })
+  test.runIf(has('subscriptions'))(
+    'a disabled subscription is told once, and its end never',
+    () => {
+      const alert = rowOf('subscription_disabled')
+      alert.note({ add: [item('a')] })
+      alert.pass(minute)
+      expect(alert.row?.problems).toEqual([])
+      alert.note({ add: [item('b')] })
+      alert.pass(60 * minute)
+      expect(alert.told.map(({ names }) => names)).toEqual([['a'], ['b']])
+      expect(alert.row?.episode).toBe(2)
+    },
+  )
 })
 
 test('a message that is not stored yet outlives its episode', () => {

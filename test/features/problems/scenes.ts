@@ -10,6 +10,7 @@ import {
 } from '../../../functions/features/problems/rule.ts'
 import type { Outgoing } from '../../../functions/notify/notifier.ts'
 import { after } from '../../notify/sent.ts'
+import { has } from '../../support/features.ts'
 import { at } from '../../support/records.ts'
 
 const minute = 60_000
@@ -19,7 +20,7 @@ function overLimits(): Outgoing {
   return problem('over_limits', ['web_0'], { reasons: [reason] })
 }
 
-function disabledSubscription(): Outgoing {
+function subscriptionDisabled(): Outgoing {
   const id = '4f0c7a1be29d3356'
   const reasons = [`"cmdb": its endpoint answered 410 Gone`]
   return problem('subscription_disabled', [id], { reasons })
@@ -34,8 +35,13 @@ interface Course {
 }
 
 /** The last message about these problems. */
-export function problem(kind: ProblemKind, names: string[], course: Course = {}): Outgoing {
-  const { reasons = [], back = [], left = [], of } = course
+export function problem(
+  of: ProblemKind | 'subscription_disabled',
+  names: string[],
+  course: Course = {},
+): Outgoing {
+  const kind = of as ProblemKind
+  const { reasons = [], back = [], left = [], of: beacons } = course
   const isOwn = kind === 'channels_in_trouble' || kind === 'disk_nearly_full'
   const key = { fleet: isOwn ? noFleet : 'prod', kind }
   const begunAt = at + (kind.startsWith('beacons') ? 15 : 1) * minute
@@ -48,7 +54,7 @@ export function problem(kind: ProblemKind, names: string[], course: Course = {})
     const own = { fleet: key.fleet, eventId: alertId(kind), sequence: next.sent }
     return { row: next, deliveries: alertsTo(['ops'], own, about!, now) }
   }
-  const begun = messageAt(withChange(undefined, key, { add, of }, at), begunAt)
+  const begun = messageAt(withChange(undefined, key, { add, of: beacons }, at), begunAt)
   if (back.length + left.length === 0) return after([], begun.deliveries)
   const idsOf = (some: string[]) =>
     add.filter(({ name }) => some.includes(name)).map(({ id }) => id)
@@ -60,7 +66,7 @@ export function problem(kind: ProblemKind, names: string[], course: Course = {})
 export const problemScenes: Record<string, Outgoing> = {
   'a fleet is over its limits': overLimits(),
   'a fleet is within its limits again': problem('over_limits', ['web_0'], { back: ['web_0'] }),
-  'a subscription is disabled': disabledSubscription(),
+  ...(has('subscriptions') && { 'a subscription is disabled': subscriptionDisabled() }),
   'channels are in trouble': problem('channels_in_trouble', ['ops-teams', 'pager'], {
     reasons: ['ops-teams is refusing: HTTP 404', 'pager is unreachable: no answer in time'],
   }),

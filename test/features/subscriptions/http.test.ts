@@ -304,3 +304,15 @@ test('a replay of channels takes no message of a subscription', async () => {
   const since = '2020-01-01T00:00:00Z'
   expect(await (await replay({ since })).json()).toEqual({ replayed: 0 })
 })
+
+test('tests an endpoint 60 times in a minute at most', async () => {
+  const { id } = await subscribe(world)
+  const test = () => ask(world, `/${id}/test`, 'POST', {})
+  const statuses: number[] = []
+  for (let i = 0; i < 61; i++) statuses.push((await test()).status)
+  // making it was the first one
+  expect(statuses.filter((status) => status === 202)).toHaveLength(59)
+  expect((await test()).body).toMatchObject({ code: 'too_many_requests' })
+  world.clock.now += 60_000
+  expect((await test()).status).toBe(202)
+})

@@ -2,6 +2,7 @@
 // who must decide is left out.
 import { expect, test } from 'vitest'
 import { sentTo } from '../../support/deliveries.ts'
+import { has } from '../../support/features.ts'
 import { forge, press } from '../../support/people.ts'
 import { beacon, minute, report, second, startRelay, world } from '../../support/relay.ts'
 import { sentToEndpoint, subscribe } from '../../support/subscriptions.ts'
@@ -93,11 +94,14 @@ test('a channel that a change has brought gets the later messages', async () => 
   expect(moments).toEqual(['changed', 'changed', 'cancelled'])
 })
 
-test('if NotBefore moves away and back, the reminder is another one, with an id of its own', async () => {
-  await startRelay({ routes: [{ match: {}, remindBeforeSeconds: [600], channels: ['chat'] }] })
-  await subscribe(world)
-  for (const minutes of [15, 60, 15]) await goOn(at(minutes), 6 * minute)
-  const reminders = sentToEndpoint(world).filter(({ json }) => /reminder$/.test(json.type))
-  expect(reminders).toHaveLength(2)
-  expect(new Set(reminders.map(({ headers }) => headers['webhook-id'])).size).toBe(2)
-})
+test.runIf(has('subscriptions'))(
+  'if NotBefore moves away and back, the reminder is another one, with an id of its own',
+  async () => {
+    await startRelay({ routes: [{ match: {}, remindBeforeSeconds: [600], channels: ['chat'] }] })
+    await subscribe(world)
+    for (const minutes of [15, 60, 15]) await goOn(at(minutes), 6 * minute)
+    const reminders = sentToEndpoint(world).filter(({ json }) => /reminder$/.test(json.type))
+    expect(reminders).toHaveLength(2)
+    expect(new Set(reminders.map(({ headers }) => headers['webhook-id'])).size).toBe(2)
+  },
+)
