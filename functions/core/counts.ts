@@ -73,7 +73,7 @@ export function eventCount(record: EventRecord): Count {
   return { what: 'event', fleet, name: type, state: countedStep(record), n: 1 }
 }
 
-/** Subscriptions are not counted: there may be a thousand of them. */
+/** Stored channels are not counted: there may be a thousand of them. */
 export function deliveryCounts(deliveries: Pick<Delivery, 'fleet' | 'channel' | 'state'>[]) {
   return deliveries
     .filter(({ channel }) => readStoredId(channel) === undefined)

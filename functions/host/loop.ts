@@ -248,7 +248,7 @@ export class Loop {
   }
 }
 
-/** Whether another message of the event waits behind it. Subscriptions often have one. */
+/** Whether another message of the event waits behind it. Stored channels often have one. */
 function hasNext({ channel, id, known }: Claimed): boolean {
   if (known === undefined) return true
   return known.siblings.some(

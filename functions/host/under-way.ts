@@ -1,5 +1,5 @@
 // Counts the requests that one worker has under way, for each channel, and waits for them. A
-// subscription gets one request at a time until it has answered quickly. Otherwise, a few endpoints
+// stored channel gets one request at a time until it has answered quickly. Otherwise, a few endpoints
 // that hang would take all places of this worker.
 import { messageOf } from '../../shared/errors.ts'
 import { type Claimed, readStoredId } from '../core/delivery/delivery.ts'
@@ -9,14 +9,14 @@ import type { Relay } from '../use-cases/relay.ts'
 
 /** An endpoint that answers within this time gets several requests at once. */
 const quickMs = 2_000
-/** More than there may be subscriptions at once. Beyond it, all endpoints begin again. */
+/** More than there may be stored channels at once. Beyond it, all endpoints begin again. */
 const maxQuick = 1_000
 
 /** How many requests there may be at once. */
 interface Places {
   /** With so many under way, no channel gets a second one. Default: no limit. */
   wide?: number
-  /** All subscriptions together get no more, so that configured channels have places. Default: no limit. */
+  /** All stored channels together get no more, so that configured channels have places. Default: no limit. */
   toStored?: number
 }
 

@@ -131,7 +131,7 @@ async function* unpacked(
 
 const ownHeaders = { accept: '*/*', 'user-agent': 'foghorn' }
 
-/** Addresses that are remembered: enough for all subscriptions, and for many channels. */
+/** Addresses that are remembered: enough for all stored channels, and for many channels. */
 const maxTargets = 1_100
 
 interface Target {

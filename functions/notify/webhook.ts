@@ -65,7 +65,7 @@ const notifier: Notifier<z.output<typeof schema>> = {
       return { ...judge(answer, now), reply }
     } catch (error) {
       const failed = fromError(error, outgoing)
-      // who made a subscription must not learn what a name resolves to here
+      // who made a stored channel must not learn what a name resolves to here
       const isOwn = readStoredId(delivery.channel) === undefined
       return isOwn ? failed : { ...failed, note: failed.note.split(':', 2).join(':') }
     }
@@ -125,7 +125,7 @@ export function composeBody(id: string, outgoing: Outgoing, wanted?: 'read' | 'd
   return body
 }
 
-/** All subscriptions get the same body of a moment, so it is composed once while its event is in use. */
+/** All stored channels get the same body of a moment, so it is composed once while its event is in use. */
 const bodies = new WeakMap<EventView, { key: string; body: string }>()
 
 /**

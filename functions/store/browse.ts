@@ -57,7 +57,7 @@ export interface ChannelActivity {
   /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
   pending: number
   failed: number
-  /** Only for a subscription, if the question has `since`. */
+  /** Only for a stored channel, if the question has `since`. */
   recent?: Recent
 }
 
@@ -70,7 +70,7 @@ interface Recent {
 export interface ActivityQuestion {
   /** Counts only deliveries of these fleets. */
   fleets?: readonly string[] | undefined
-  /** Also counts what was planned for each subscription since then. Epoch ms. */
+  /** Also counts what was planned for each stored channel since then. Epoch ms. */
   since?: number
 }
 

@@ -38,7 +38,7 @@ import type { Claim, ClaimRequest, Pacing } from './store.ts'
 const maxPasses = 12
 /** Deliveries of a queue that a claim looks at once it has one: the next claim goes on. */
 const maxSeen = 400
-/** Subscriptions are many, so a claim reads no more channels than it needs. */
+/** Stored channels are many, so a claim reads no more channels than it needs. */
 const channelsAtOnce = 32
 
 /** Deliveries of one channel to claim: one group for each request, and one slot of its rate. */
@@ -136,7 +136,7 @@ export class Claims {
     for (const queue of fleets) {
       const sendable = this.#queues.sendableIn(queue, partitions, now, isFree, isLate)
       for await (const { at, one } of sendable) {
-        // each subscription has room of its own
+        // each stored channel has room of its own
         if (one === undefined || roomOf(one.channel) > 0) next = Math.min(next, at)
       }
     }
@@ -221,7 +221,7 @@ export class Claims {
     const slots = Math.min(limit, room, heldUntil === undefined ? free : limit)
     const most = rate.together > 1 ? rate.together : slots
     const taken = new Map<string, number>()
-    /** Each subscription has room of its own. */
+    /** Each stored channel has room of its own. */
     const countRoom = (one: string) => request.roomOf(one) - (taken.get(one) ?? 0)
     const takes = ({ one }: Pending) => {
       if (!isOfSubscribers) return true

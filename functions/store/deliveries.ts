@@ -84,14 +84,14 @@ export class Deliveries {
     this.#events = events
   }
 
-  async read(key: EventKey, subscription?: string): Promise<Delivery[]> {
-    const channel = subscription === undefined ? undefined : storedChannel(subscription)
+  async read(key: EventKey, storedId?: string): Promise<Delivery[]> {
+    const channel = storedId === undefined ? undefined : storedChannel(storedId)
     const loaded = await this.load(eventPartition(key), findRange(channel ?? ''))
     const isWanted = ({ one }: HeldDelivery) => channel === undefined || one.channel === channel
     return this.toDeliveries(loaded.deliveries.filter(isWanted), loaded)
   }
 
-  /** The event with its deliveries to configured channels, or deliveries to subscriptions alone. */
+  /** The event with its deliveries to configured channels, or deliveries to stored channels alone. */
   async load(partition: string, range: readonly [string, string]): Promise<HeldPartition> {
     const rows = await this.#parts.rows.list(partition, ...range)
     const views = new Map<string, EventView | undefined>()
@@ -147,7 +147,7 @@ export class Deliveries {
     this.#places.set(claimed, { place, key })
     if (isAlone) place.underWay = (place.underWay ?? 0) + 1
     const isFree = (each: StoredDelivery) => each.state === 'pending' && !isLent(each, now)
-    // a row of deliveries to subscriptions has one key: another one of it may still be free
+    // a row of deliveries to stored channels has one key: another one of it may still be free
     const isRest = readStoredId(one.channel) !== undefined && stored.deliveries.some(isFree)
     if (!isRest) this.underWay.set(key, claimed.leaseUntil)
   }
@@ -177,7 +177,7 @@ export class Deliveries {
       const isMine = one?.state === 'pending' && one.lease === claimed.lease && one.nextAt > now
       if (stored === undefined || one === undefined || !isMine) return { result: 'lost' }
       const others = stored.deliveries.filter((each) => each.id !== one.id)
-      // a row of deliveries to subscriptions has one key
+      // a row of deliveries to stored channels has one key
       const isBusy =
         isShared && others.some((each) => each.state === 'pending' && isLent(each, now))
       if (known !== undefined && (!isBusy || settlement.state === 'pending')) {
@@ -199,11 +199,11 @@ export class Deliveries {
     return written === 'conflict' ? 'known' : 'added'
   }
 
-  /** Deliveries to one subscription. The one that was planned last comes first. */
+  /** Deliveries to one stored channel. The one that was planned last comes first. */
   async list(channel: string, { before, limit }: DeliveryPage): Promise<DeliveryList> {
-    const subscription = readStoredId(channel)
-    if (subscription === undefined || !isCursor(before)) return { deliveries: [] }
-    return this.#pageOf(historyIndex(subscription), ['', end], before, limit, () => true)
+    const storedId = readStoredId(channel)
+    if (storedId === undefined || !isCursor(before)) return { deliveries: [] }
+    return this.#pageOf(historyIndex(storedId), ['', end], before, limit, () => true)
   }
 
   /** Deliveries of a channel that were refused or given up. The one planned last comes first. */
@@ -279,7 +279,7 @@ export class Deliveries {
     return held === undefined ? [] : [held]
   }
 
-  /** The oldest first, without those to subscriptions unless one is named. */
+  /** The oldest first, without those to stored channels unless one is named. */
   async #failedSince(
     { since, channel, fleets }: Extract<Replay, { since: number }>,
     limit: number,
@@ -344,7 +344,7 @@ function readMoment({ fleet, eventId }: StoredDeliveries, { sequence }: StoredDe
 
 const noDeliveries = { deliveries: [] as HeldDelivery[] }
 
-/** How keys of deliveries to subscriptions begin. */
+/** How keys of deliveries to stored channels begin. */
 const ofStoredChannels = buildKey(storedChannel(''))
 
 /** Failed deliveries that one replay looks at. */

@@ -1,4 +1,4 @@
-// A row of deliveries: those that one commit plans for its channels, or one to a subscription. The
+// A row of deliveries: those that one commit plans for its channels, or one to a stored channel. The
 // event as it was then is in the row of the commit's moments.
 import { alertPrefix } from '../../shared/document.ts'
 import type { Count } from '../core/counts.ts'
@@ -15,13 +15,13 @@ export const countsIndex = 'counts'
 export const endedIndex = 'ended'
 export const failedIndex = 'failed'
 
-/** `subscriptions`: those for which a delivery of the row still waits. */
+/** `storedIds`: those for which a delivery of the row still waits. */
 export type PendingSummary = [
   channel: string,
   fleet: string,
   plannedAt: number,
   eventId: string,
-  subscriptions?: string[],
+  storedIds?: string[],
 ]
 
 /** Whether the list is a summary: flipped bits may leave another list. */
@@ -56,17 +56,17 @@ export interface StoredDeliveries {
   deliveries: StoredDelivery[]
 }
 
-/** Deliveries to all subscriptions of one chunk are one queue. No configured channel has this name. */
+/** Deliveries to all stored channels of one chunk are one queue. No configured channel has this name. */
 export const subscribers = ':subscriptions'
-/** Rows of one commit for subscriptions: each has about 25 of the 200. */
+/** Rows of one commit for stored channels: each has about 25 of the 200. */
 const chunks = 8
 
 /** Where the deliveries of an event are that wait for each other, as names of rows. */
 export function findRange(channel: string): [from: string, to: string] {
-  const subscription = readStoredId(channel)
+  const storedId = readStoredId(channel)
   // the event itself and its moments are in between
-  if (subscription === undefined) return [findStart('deliveries'), findEnd('moment')]
-  return rangeOfChunk(findChunk(subscription))
+  if (storedId === undefined) return [findStart('deliveries'), findEnd('moment')]
+  return rangeOfChunk(findChunk(storedId))
 }
 
 function rangeOfChunk(chunk: string): [from: string, to: string] {
@@ -79,8 +79,8 @@ export function rangeAround(row: string): [from: string, to: string] {
   return kind === 'subscribed' ? rangeOfChunk(chunk) : findRange('')
 }
 
-function findChunk(subscription: string): string {
-  return String(Number.parseInt(hash(subscription).slice(0, 8), 16) % chunks)
+function findChunk(storedId: string): string {
+  return String(Number.parseInt(hash(storedId).slice(0, 8), 16) % chunks)
 }
 
 /**
@@ -93,8 +93,8 @@ export function newRows(
   event: EventView | undefined,
 ): Change[] {
   const rows = Map.groupBy(deliveries, ({ channel }) => {
-    const subscription = readStoredId(channel)
-    return subscription === undefined ? '' : findChunk(subscription)
+    const storedId = readStoredId(channel)
+    return storedId === undefined ? '' : findChunk(storedId)
   })
   return [...rows].map(([chunk, own]) => {
     const [{ fleet, eventId, seq, id }] = own as [Delivery]
@@ -185,11 +185,11 @@ export function hasFailed({ state }: Pick<Delivery, 'state'>): boolean {
   return state === 'refused' || state === 'given_up'
 }
 
-export function historyIndex(subscription: string): string {
-  return buildKey('history', subscription)
+export function historyIndex(storedId: string): string {
+  return buildKey('history', storedId)
 }
 
-/** Where a list of failed deliveries, or of those to one subscription, has this one. */
+/** Where a list of failed deliveries, or of those to one stored channel, has this one. */
 export function listKey({ plannedAt, seq, id }: Pick<Delivery, 'plannedAt' | 'seq' | 'id'>) {
   return buildKey(newestFirst(plannedAt), newestFirst(seq), hash(id).slice(0, 16))
 }
@@ -220,7 +220,7 @@ function isSubscriber({ channel }: StoredDelivery): boolean {
 
 /**
  * Sorted by channel, fleet and time, so that a long queue does not hide the others. Deliveries to
- * subscriptions have one key for their row.
+ * stored channels have one key for their row.
  */
 export function pendingKey(
   { fleet, eventId, deliveries }: StoredDeliveries,
@@ -242,8 +242,8 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
     const key = buildKey(timeKey(position), one.id)
     return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
   })
-  const subscription = readStoredId(channel)
-  if (state === 'pending' && subscription === undefined) {
+  const storedId = readStoredId(channel)
+  if (state === 'pending' && storedId === undefined) {
     const summary = JSON.stringify([channel, fleet, plannedAt, eventId] satisfies PendingSummary)
     keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })
   }
@@ -251,9 +251,9 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
     const key = `${findStart(channel)}${listKey(one)}`
     keys.push({ index: failedIndex, key, summary: fleet })
   }
-  if (subscription !== undefined) {
+  if (storedId !== undefined) {
     const summary = JSON.stringify([fleet, state] satisfies HistorySummary)
-    keys.push({ index: historyIndex(subscription), key: listKey(one), summary })
+    keys.push({ index: historyIndex(storedId), key: listKey(one), summary })
   }
   return keys
 }

@@ -1,4 +1,4 @@
-// Removes events that ended long ago, and deliveries to subscriptions that were planned long ago.
+// Removes events that ended long ago, and deliveries to stored channels that were planned long ago.
 import { endedIndex, toStoredDeliveries } from './delivery-rows.ts'
 import { eventRow } from './events.ts'
 import { justAfter, timeKey } from './keys.ts'

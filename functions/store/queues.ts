@@ -218,11 +218,11 @@ function chooseGroup({ partition, row }: Found): string {
   return `${partition} ${rangeAround(row)[0]}`
 }
 
-/** False: no subscription of the row has room, so nobody needs to read it. */
+/** False: no stored channel of the row has room, so nobody needs to read it. */
 export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
-  const [, , , , subscriptions] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
+  const [, , , , storedIds] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
   const isFree = (one: string) => roomOf(storedChannel(one)) > 0
-  return subscriptions?.some(isFree) ?? true
+  return storedIds?.some(isFree) ?? true
 }
 
 /** The next delivery of the entry's event to each of the entry's channels, each only once. */
@@ -242,7 +242,7 @@ function listHeads(
   })
 }
 
-/** The channels of an entry's deliveries: one, or subscriptions whose deliveries share a row. */
+/** The channels of an entry's deliveries: one, or stored channels whose deliveries share a row. */
 function listChannels(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
   if (channel !== subscribers) return [channel]
   const own = deliveries.filter(

@@ -77,8 +77,8 @@ export class RelayStore implements Store {
   readonly dueBeacons: Store['dueBeacons'] = (now, limit) => this.#beacons.due(now, limit)
   readonly findBeacons: Store['findBeacons'] = (search) => this.#beacons.find(search)
 
-  readonly readDeliveries: Store['readDeliveries'] = (key, subscription) =>
-    this.#deliveries.read(key, subscription)
+  readonly readDeliveries: Store['readDeliveries'] = (key, storedId) =>
+    this.#deliveries.read(key, storedId)
   readonly addDeliveries: Store['addDeliveries'] = (added) => this.#deliveries.add(added)
   readonly listDeliveries: Store['listDeliveries'] = (channel, page) =>
     this.#deliveries.list(channel, page)

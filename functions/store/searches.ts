@@ -136,12 +136,12 @@ export class Searches {
       }),
     )
     const works = channels.map((channel) => async (): Promise<ChannelActivity> => {
-      const subscription = readStoredId(channel)
+      const storedId = readStoredId(channel)
       const deliveredAt = delivered.get(buildKey(channel))
       const own =
-        subscription === undefined
+        storedId === undefined
           ? await this.#ofChannel(channel, isOwn)
-          : await this.#ofStored(subscription, isOwn, since)
+          : await this.#ofStored(storedId, isOwn, since)
       return { channel, ...(deliveredAt === undefined ? {} : { deliveredAt }), ...own }
     })
     return together(works)
@@ -165,13 +165,9 @@ export class Searches {
     }
   }
 
-  /** Counts the newest deliveries of a subscription. */
-  async #ofStored(
-    subscription: string,
-    isOwn: (fleet: string) => boolean,
-    since: number | undefined,
-  ) {
-    const found = await this.#parts.rows.find(historyIndex(subscription), '', end, maxCounted)
+  /** Counts the newest deliveries of a stored channel. */
+  async #ofStored(storedId: string, isOwn: (fleet: string) => boolean, since: number | undefined) {
+    const found = await this.#parts.rows.find(historyIndex(storedId), '', end, maxCounted)
     const all = found
       .flatMap((entry) => {
         const summary = summaryIn<HistorySummary>(entry, this.#parts.rows, isOfHistory)

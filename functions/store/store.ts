@@ -146,9 +146,9 @@ export type Replay = ({ id: string } | { since: number; channel?: string }) & {
 export interface DeliveryStore {
   /**
    * All deliveries of an event, in order: those to configured channels, or those to one
-   * subscription.
+   * stored channel.
    */
-  readDeliveries(key: EventKey, subscription?: string): Promise<Delivery[]>
+  readDeliveries(key: EventKey, storedId?: string): Promise<Delivery[]>
 
   /**
    * Adds deliveries that one step plans, and that belong to no event: a ping, or an alert. All have
@@ -156,7 +156,7 @@ export interface DeliveryStore {
    */
   addDeliveries(deliveries: Delivery[]): Promise<'added' | 'known'>
 
-  /** Deliveries to a subscription, whatever their state. The one that was planned last comes first. */
+  /** Deliveries to a stored channel, whatever their state. The one that was planned last comes first. */
   listDeliveries(channel: string, page: DeliveryPage): Promise<DeliveryList>
 
   /**
@@ -169,7 +169,7 @@ export interface DeliveryStore {
 
   /**
    * Ends an attempt and adds the deliveries that follow from it, all or nothing. If the channel
-   * asked for a pause, the pause begins. For a delivery to a subscription, `follow` is empty.
+   * asked for a pause, the pause begins. For a delivery to a stored channel, `follow` is empty.
    * `lost`, and nothing written, if the lease ended or another claim has the delivery, even after a
    * success.
    */
@@ -183,7 +183,7 @@ export interface DeliveryStore {
   /**
    * Makes refused and given-up deliveries pending again: one by its id, or all that were planned
    * since a time, the oldest first, at most `limit`. Keeps the count of attempts. Without a channel,
-   * it leaves out those to subscriptions. Returns how many.
+   * it leaves out those to stored channels. Returns how many.
    */
   replay(which: Replay, now: number, limit: number): Promise<number>
 }
@@ -279,7 +279,7 @@ export interface Store
   /**
    * Removes events that ended before a time, with their deliveries and small rows. Also
    * removes beacons that were not heard since `unheardSince` (usually the same time), moments that
-   * are older than the time, and deliveries to subscriptions that were planned before it, except
+   * are older than the time, and deliveries to stored channels that were planned before it, except
    * pending ones. At most `limit` of each. Open events stay, and so do beacons whose last document shows one. Returns how
    * many it removed.
    */

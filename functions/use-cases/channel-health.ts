@@ -15,7 +15,7 @@ import { channelNamed, type Relay } from './relay.ts'
 type Health = ChannelHealth | undefined
 
 /**
- * Changes with the configuration of a channel, and does not reveal it. Of a subscription, only the
+ * Changes with the configuration of a channel, and does not reveal it. Of a stored channel, only the
  * address counts: a new secret repairs no endpoint.
  */
 function fingerprint(name: string, channel: Channel): string {

@@ -1,6 +1,6 @@
 // Who is notified of a moment: the channels of the routes (`rules/routes.ts`), and those that got
-// earlier messages (`traits` in `event/moment.ts`). `commit.ts` chooses the moments. Subscriptions:
-// `subscription.ts`. If a channel fails: `follow-up.ts`.
+// earlier messages (`traits` in `event/moment.ts`). `commit.ts` chooses the moments. Who gets deliveries
+// beside the routes: `planner.ts`. If a channel fails: `follow-up.ts`.
 import { isAdvice } from '../../../shared/document.ts'
 import type { EventRecord } from '../event/event.ts'
 import { type Fallbacks, type Moment, moments, opensIncident, traits } from '../event/moment.ts'

@@ -185,7 +185,7 @@ export interface Known {
   siblings: Delivery[]
   /** Undefined: the configuration has no such channel any more. */
   takes: Takes | undefined
-  /** Why the subscription gets nothing now. Undefined for a configured channel. */
+  /** Why the stored channel gets nothing now. Undefined for a configured channel. */
   kept?: string | undefined
   /** Names of channels in trouble. Only a message about such trouble needs them. */
   inTrouble: string[]

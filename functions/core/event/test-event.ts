@@ -1,4 +1,4 @@
-// A made-up event, so that the owner of a subscription sees what its endpoint will get. It exists
+// A made-up event, so that the owner of a stored channel sees what its endpoint will get. It exists
 // only in its message: no store, page or stream has it.
 import { testPrefix } from '../../../shared/document.ts'
 import { type Decided, type EventRecord, fresh, withEnd } from './event.ts'

@@ -5,7 +5,7 @@ import type { Extent } from './hit-vms.ts'
 /** The part of a record that a message may need. */
 export type EventView = Omit<EventRecord, 'sights' | 'history' | 'dueAt'> &
   Extent & {
-    /** The event is made up for a test of a subscription. */
+    /** The event is made up for a test of a stored channel. */
     test?: true
   }
 

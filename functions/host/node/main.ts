@@ -31,7 +31,7 @@ import { openSqlite, type Storage } from './storage.ts'
 /** A heartbeat costs nothing here, and silence is noticed after three. */
 const idlePaceMs = 5 * 60_000
 
-/** There is a place for every subscription. */
+/** There is a place for every stored channel. */
 const places = { all: 2_048, claimed: 512, wide: 512 }
 const maxSleepMs = 30_000
 /** What another relay left, as it was killed, is found after this time. */
