@@ -26,6 +26,7 @@ import {
   lagMs,
   listShowing,
   type Reporter,
+  resourceGraph,
   type Sight,
   saidBy,
 } from './sight.ts'
@@ -53,7 +54,8 @@ export function isBack(
   // onlookers contradict each other for as long as they like, and people would hear of each change
   const wasBackAt = record.backAt ?? Number.NEGATIVE_INFINITY
   const isSoon = polledAt < wasBackAt + onlookersAgainMs
-  if (isSoon && !isOwnOf(reporter, facts) && !mostShow(record, reporter, listening)) return false
+  // one of two may be made up, too
+  if (isSoon && !isOwnOf(reporter, facts) && !mostShow(record, reporter, listening, 2)) return false
   if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
@@ -82,16 +84,31 @@ function isMovedAway(
     shown.resources.length > 0 &&
     others.length > 0 &&
     reporter.polledAt >= ended.at + lagMs &&
-    mostShow(record, reporter, listening)
+    mostShow(record, reporter, listening, 1)
   )
 }
 
-/** With Azure's list, more show the event now than lacked it last. Who lacks an ended event is not noted again. */
-function mostShow({ sights }: EndedRecord, { beacon }: Reporter, listening: Listening): boolean {
+/**
+ * With Azure's list, so many more show the event now than lacked it last. Who lacks an ended event is not noted again.
+ * `ofOwn`: how many a VM is that lacks what it has shown as its own.
+ */
+function mostShow(
+  { facts, sights, ended }: EndedRecord,
+  { beacon }: Reporter,
+  listening: Listening,
+  ofOwn: number,
+): boolean {
+  const isOwn = ({ vm, isHit }: Sight) =>
+    isHit === true && !facts.namedOnce?.includes(vm.toLowerCase())
   const others = sights.filter((one) => one.beacon !== beacon && one.beacon !== eventGrid)
   const lacking = others.filter(({ missing }) => missing !== undefined)
-  const showing = others.filter((one) => !lacking.includes(one) && isSeeing(one, listening))
-  return 1 + showing.length > lacking.length
+  // a list from before the end says nothing of it
+  const isOld = (one: Sight) => one.beacon === resourceGraph && one.polledAt <= ended.at
+  const showing = others.filter(
+    (one) => !lacking.includes(one) && !isOld(one) && isSeeing(one, listening),
+  )
+  const against = lacking.reduce((sum, one) => sum + (isOwn(one) ? ofOwn : 1), 0)
+  return 1 + showing.length > against
 }
 
 /** The end was a word, or onlookers proved it: who shows its start, or goes on showing it, is right. */
