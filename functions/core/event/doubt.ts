@@ -50,30 +50,43 @@ const recentMs = openPaceMs + 15_000
 export function isTooEarly(
   record: OpenRecord,
   by: Started['by'],
-  { beacon: teller, polledAt }: Reporter,
+  { beacon: teller, vm, polledAt }: Reporter,
   listening: Listening,
 ): boolean {
-  if (by === undefined) return false
+  const { facts, wrongStart, sights } = record
+  const wasWrongBefore = isWrongTeller(record, teller)
+  const isSelfNamed = facts.namedOnce?.includes(vm.toLowerCase()) === true
+  if (by === undefined && !(wasWrongBefore && isSelfNamed)) return false
+  if ((facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
   const wasWrong = record.backAt !== undefined
-  const waits = shownBy(record, listening).filter(
+  // who was wrong before may have taken the event over, so that no other VM speaks for it
+  const showing = wasWrongBefore ? listShowing(sights, listening) : []
+  const waits = [...shownBy(record, listening), ...showing].filter(
     ({ beacon, shows }) => shows.status === 'Scheduled' && (beacon !== resourceGraph || wasWrong),
   )
-  if ((record.facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
   // one that fell silent may be restarting, as others say
   const isRecent = (one: Sight) => one.polledAt + recentMs >= polledAt
-  const { facts, wrongStart } = record
   if (wrongStart && waits.some((one) => isAffected(facts, one) && isRecent(one))) return true
-  // the list is minutes old, so it alone denies only those who were wrong before
-  const wasWrongBefore = wrongStart === true || wrongStart?.includes(teller) === true
-  const isListed = waits.some(({ beacon }) => beacon === resourceGraph)
-  // so many were wrong that one is not believed while anybody shows otherwise
-  const isDistrusted = wrongStart === true || (wrongStart?.length ?? 0) >= maxWrong
+  // the list is minutes old, and one that names itself may be made up: these deny only those who were wrong before
+  const isWeak = (one: Sight) =>
+    one.beacon === resourceGraph || (one.isHit === true && isRecent(one))
   const isDenied =
-    by === 'azure' || isDistrusted
+    by === 'azure' || areDistrusted(record)
       ? waits.some(({ beacon }) => beacon !== teller)
-      : (wasWrongBefore && isListed) ||
+      : (wasWrongBefore && waits.some(isWeak)) ||
         (wrongStart !== undefined && mostWait(record, teller, 'Started', listening))
   return isDenied && cannotHaveStarted(record, listening.now)
+}
+
+type Wrong = Pick<EventRecord, 'wrongStart'>
+
+function isWrongTeller({ wrongStart }: Wrong, beacon: string): boolean {
+  return wrongStart === true || wrongStart?.includes(beacon) === true
+}
+
+/** So many were wrong that one is not believed while anybody shows otherwise. */
+function areDistrusted({ wrongStart }: Wrong): boolean {
+  return wrongStart === true || (wrongStart?.length ?? 0) >= maxWrong
 }
 
 /** Undefined if the report casts no doubt. */

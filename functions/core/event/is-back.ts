@@ -18,6 +18,7 @@ import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
 import {
   eventGrid,
+  isAzure,
   isElsewhere,
   isOfNamed,
   isSeeing,
@@ -189,14 +190,18 @@ function keepSlot(
   return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
 }
 
-/** Those who told of starts that were none, with the one of `started`. */
+/** Those who told of starts that were none, with the one of `started` and all who show it. */
 function wrongTellers(
   { wrongStart = [], sights }: Pick<EventRecord, 'wrongStart' | 'sights'>,
   started: EndedRecord['started'],
 ): true | string[] {
   if (wrongStart === true) return true
-  const teller = started?.onlooker ?? sights.find(({ vm }) => vm === started?.vm)?.beacon
-  return [...new Set([...wrongStart, ...(teller === undefined ? [] : [teller])])]
+  const first = started?.onlooker ?? sights.find(({ vm }) => vm === started?.vm)?.beacon
+  const showing = sights.filter(
+    (one) => !isAzure(one) && one.missing === undefined && one.shows.status === 'Started',
+  )
+  const tellers = [first, ...showing.map(({ beacon }) => beacon)]
+  return [...new Set([...wrongStart, ...tellers.filter((one) => one !== undefined)])]
 }
 
 /** A start that one alone told of was wrong. */

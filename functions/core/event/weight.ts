@@ -49,7 +49,7 @@ export function outweighs(
   const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
   if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
   const isListed = readList(record, listening)
-  const count = 1 + shownByVms(names)
+  const count = Number(own === undefined || isSteady(own)) + shownByVms(names)
   const isOnList = isListed(isOwn ? own.vm : '', names)
   // others may show a third list, which those that count now do not
   const isFew = (!isOwn && count < 2) || isOutvoted(record, reporter, shown, listening)
@@ -86,6 +86,11 @@ function mayAgree(affected: Sight[], { polledAt }: Reporter, shown: Facts): bool
   return named.length === affected.length || named.some(isRecent)
 }
 
+/** Azure changes the VMs of an event a few times. Who shows others more often says nothing. */
+function isSteady({ renames = 0 }: Pick<Sight, 'renames'>): boolean {
+  return renames <= maxRenames
+}
+
 /** While Azure changes the VMs of an event, documents lag. */
 function mayLag(
   { changed, firstSeenAt }: EventRecord,
@@ -93,8 +98,7 @@ function mayLag(
   others: Sight[],
 ): boolean {
   const changedAt = changed?.names.includes('resources') ? changed.at : 0
-  const isSteady = others.every(({ renames = 0 }) => renames <= maxRenames)
-  return isSteady && polledAt < Math.max(changedAt, firstSeenAt) + lagMs
+  return others.every(isSteady) && polledAt < Math.max(changedAt, firstSeenAt) + lagMs
 }
 
 /**
@@ -145,7 +149,9 @@ function countVotes(
   { beacon }: Reporter,
   listening: Listening,
 ): Map<string | undefined, number> {
-  const others = listShowing(sights, listening).filter((one) => one.beacon !== beacon)
+  const others = listShowing(sights, listening).filter(
+    (one) => one.beacon !== beacon && isSteady(one),
+  )
   const byNames = Map.groupBy(others, ({ shows }) => shows.names)
   return new Map([...byNames].map(([names, some]) => [names, countDistinct(some)]))
 }
@@ -158,7 +164,10 @@ export function isOutvoted(
   listening: Listening,
 ): boolean {
   const votes = countVotes(record, reporter, listening)
-  const own = 1 + (votes.get(namesDigest(shown.resources, shown.vmCount)) ?? 0)
+  const sight = record.sights.find((one) => one.beacon === reporter.beacon)
+  const own =
+    Number(sight === undefined || isSteady(sight)) +
+    (votes.get(namesDigest(shown.resources, shown.vmCount)) ?? 0)
   return Math.max(0, ...votes.values()) > own
 }
 
