@@ -1,5 +1,5 @@
-// The way in for requests that read or change much: those of owners, other systems and visitors of the
-// console. Few are answered at a time, the askers take turns, and before each one the relay takes what
+// The way in for requests that read or change much: those of owners, other systems, visitors of the
+// console, and pages of many events behind one link. Few are answered at a time, the askers take turns, and before each one the relay takes what
 // came in meanwhile. So reports and decisions wait for a few of them, however many there are.
 import type { Context, MiddlewareHandler } from 'hono'
 import { cutSlices } from '../../shared/slices.ts'
@@ -11,8 +11,8 @@ import { problem } from './problem.ts'
 /** Waiting requests of one asker: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
-/** Strangers are one asker. */
-type Asker = Access | 'stranger'
+/** Strangers are one asker, and so are all holders of one link. */
+type Asker = Access | 'stranger' | { link: string }
 
 export interface Door {
   /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
@@ -42,7 +42,7 @@ export function createDoor({
   }
   return {
     async pass(asker, answer) {
-      const who = asker === 'stranger' ? asker : describeAccess(asker)
+      const who = nameAsker(asker)
       if (taken < readPlaces) taken += 1
       else {
         const queue = waiting.get(who) ?? []
@@ -58,6 +58,11 @@ export function createDoor({
       }
     },
   }
+}
+
+function nameAsker(asker: Asker): string {
+  if (asker === 'stranger') return asker
+  return 'link' in asker ? `link ${asker.link}` : describeAccess(asker)
 }
 
 /** Middleware behind `admit`. */

@@ -13,10 +13,20 @@ import { composeContent } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions, readWritten } from '../decision-answers.ts'
+import type { Door } from '../door.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn, parseFields } from '../form.ts'
 import { buildEtag, notModified, type Page, page } from '../page.ts'
 import { type Route, route } from '../route.ts'
-import { charge, type Found, find, type Link, pathIn, readLink, signedInAs } from './entry.ts'
+import {
+  busyPage,
+  charge,
+  type Found,
+  find,
+  type Link,
+  pathIn,
+  readLink,
+  signedInAs,
+} from './entry.ts'
 import { composeList, placeIn, readRecords, seenBy, type Visitor } from './seen.ts'
 import { findViewer } from './viewer.ts'
 
@@ -37,9 +47,9 @@ const showPage = route({
   summary: 'The page behind a link. It changes nothing.',
   answers: { 200: pageAnswer },
   handler:
-    ({ relay, linkGuard }) =>
+    ({ relay, linkGuard, door }) =>
     (c) =>
-      getPage(relay, linkGuard, c),
+      getPage(relay, linkGuard, door, c),
 })
 
 const submitPage = route({
@@ -59,9 +69,9 @@ const submitPage = route({
   },
   answers: { 200: pageAnswer },
   handler:
-    ({ relay, linkGuard }) =>
+    ({ relay, linkGuard, door }) =>
     (c) =>
-      postDecision(relay, linkGuard, c),
+      postDecision(relay, linkGuard, door, c),
 })
 
 const listMethods = route({
@@ -78,15 +88,31 @@ export const pageRoutes: Route[] = [showPage, submitPage, listMethods]
 /** An open page asks for news this often. */
 const refreshSeconds = 5
 
-async function getPage(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
+async function getPage(relay: Relay, guard: LinkGuard, door: Door, c: Context): Promise<Response> {
   const link = await readLink(relay, guard, c)
   if (link instanceof Response) return link
   // a page that is open already, so this says nothing about a person's attention
   const have = c.req.header('if-none-match')
   const busy = charge(relay, guard, c, link, have === undefined ? 'look' : 'watch')
   if (busy !== undefined) return busy
-  const opened = await find(relay, c, link.token)
-  if (opened instanceof Response) return opened
+  const answer = async () => {
+    const opened = await find(relay, c, link.token)
+    return opened instanceof Response ? opened : showOpened(relay, c, link, opened, have)
+  }
+  if (link.token === undefined || !('events' in link.token)) return answer()
+  // a list takes as long as all its events
+  const passed = await door.pass({ link: link.name }, answer)
+  return passed === 'full' ? page(c, 429, busyPage()) : passed
+}
+
+/** `have`: the state of the page that the browser shows. */
+async function showOpened(
+  relay: Relay,
+  c: Context,
+  link: Link,
+  opened: Found,
+  have: string | undefined,
+): Promise<Response> {
   const records =
     opened.outcome === 'open' ? [opened.record] : await readRecords(relay, opened.token)
   const live = await buildLive(relay, c, records)
@@ -126,7 +152,12 @@ interface Form {
   place: string
 }
 
-async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise<Response> {
+async function postDecision(
+  relay: Relay,
+  guard: LinkGuard,
+  door: Door,
+  c: Context,
+): Promise<Response> {
   const link = await readLink(relay, guard, c)
   if (link instanceof Response) return link
   const form = await formIn(relay, c, link)
@@ -143,9 +174,13 @@ async function postDecision(relay: Relay, guard: LinkGuard, c: Context): Promise
   if (one.outcome === 'list') return page(c, 403, notFromHere(relay))
   return decide(relay, c, form, one, async (shown) => {
     const place = Number(form.place)
-    const records = (await readRecords(relay, list)).with(place, shown.record)
-    const listed = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
-    return listPage(listed.with(place, shown), await buildLive(relay, c, records))
+    // the decision has waited for nobody
+    const listed = await door.pass({ link: link.name }, async () => {
+      const records = (await readRecords(relay, list)).with(place, shown.record)
+      const all = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
+      return listPage(all.with(place, shown), await buildLive(relay, c, records))
+    })
+    return listed === 'full' ? showOne(relay, c, shown) : listed
   })
 }
 
@@ -175,8 +210,7 @@ async function decide(
   c: Context,
   { shownBy, seen, fields }: Form,
   opened: Extract<Found, { outcome: 'open' }>,
-  show = async (shown: Seen): Promise<Page> =>
-    eventPage(shown, await buildLive(relay, c, [shown.record])),
+  show = (shown: Seen): Promise<Page> => showOne(relay, c, shown),
 ): Promise<Response> {
   const decision = decisions.get(fields.get('decision') ?? '')
   if (decision === undefined) {
@@ -193,6 +227,10 @@ async function decide(
   const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
   return page(c, status, await show({ ...shown, ...answer }))
+}
+
+async function showOne(relay: Relay, c: Context, shown: Seen): Promise<Page> {
+  return eventPage(shown, await buildLive(relay, c, [shown.record]))
 }
 
 function notFromHere({ config }: Relay): Page {
