@@ -34,9 +34,11 @@ export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<Az
   )
   return async (fleets) => {
     const states: AzureState[] = []
+    const areAll = Object.keys(relay.config.fleets).every((name) => fleets.includes(name))
     for (const subscriptionId of relay.outside.doors?.subscriptions ?? []) {
       const fleet = findFleet(relay.config, subscriptionId)
-      if (fleet !== undefined && !fleets.includes(fleet)) continue
+      // what belongs to no fleet may be anybody's
+      if (fleet === undefined ? !areAll : !fleets.includes(fleet)) continue
       const own = { subscriptionId, ...(fleet !== undefined && { fleet }) }
       try {
         states.push({ ...own, ...(await lists.read(Object.values(own))) })

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../functions/app.ts'
 import type { Access } from '../../functions/core/rules/access.ts'
 import { createDoor } from '../../functions/http/door.ts'
+import { createListToken, createToken } from '../../functions/links/link.ts'
 import { startRelay, world } from '../support/relay.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
@@ -79,6 +80,27 @@ describe('a relay', () => {
     open()
     const statuses = (await Promise.all(reads)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(104)
+  })
+
+  test('answers reports, other links and decisions while pages of a list wait', async () => {
+    const { linkKeys } = world.relay.credentials
+    await new FakeBeacon(world, 'web_0').sees([event()])
+    const events = Array.from({ length: 20 }, () => ({ fleet: 'prod', eventId }))
+    const made = { channel: 'chat', issuedAt: world.clock.now }
+    const ofAll = `/approve/${await createListToken(linkKeys, { ...made, events })}`
+    const ofOne = `/approve/${await createToken(linkKeys, { ...made, fleet: 'prod', eventId })}`
+    let open = () => {}
+    const closed = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    world.relay.host.pause = () => closed
+    world.app = createApp(world.relay)
+    const pages = Array.from({ length: 60 }, () => world.app.request(ofAll))
+    await new FakeBeacon(world, 'web_1').sees([event()])
+    expect((await world.app.request(ofOne)).status).toBe(200)
+    expect(await Promise.race([...pages, 'none is answered'])).toBe('none is answered')
+    open()
+    expect((await pages[0]!).status).toBe(200)
   })
 
   test('starts 6 drills of one asker in 10 minutes at most', async () => {

@@ -49,7 +49,7 @@ export function outweighs(
   const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
   if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
   const isListed = readList(record, listening)
-  const count = Number(own === undefined || isSteady(own)) + shownByVms(names)
+  const count = countVoice(own) + shownByVms(names)
   const isOnList = isListed(isOwn ? own.vm : '', names)
   // others may show a third list, which those that count now do not
   const isFew = (!isOwn && count < 2) || isOutvoted(record, reporter, shown, listening)
@@ -89,6 +89,10 @@ function mayAgree(affected: Sight[], { polledAt }: Reporter, shown: Facts): bool
 /** Azure changes the VMs of an event a few times. Who shows others more often says nothing. */
 function isSteady({ renames = 0 }: Pick<Sight, 'renames'>): boolean {
   return renames <= maxRenames
+}
+
+function countVoice(own: Sight | undefined): 0 | 1 {
+  return own === undefined || isSteady(own) ? 1 : 0
 }
 
 /** While Azure changes the VMs of an event, documents lag. */
@@ -165,9 +169,7 @@ export function isOutvoted(
 ): boolean {
   const votes = countVotes(record, reporter, listening)
   const sight = record.sights.find((one) => one.beacon === reporter.beacon)
-  const own =
-    Number(sight === undefined || isSteady(sight)) +
-    (votes.get(namesDigest(shown.resources, shown.vmCount)) ?? 0)
+  const own = countVoice(sight) + (votes.get(namesDigest(shown.resources, shown.vmCount)) ?? 0)
   return Math.max(0, ...votes.values()) > own
 }
 

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cloudEvent, gridEvent } from '../../simulator/event-grid.ts'
 import { publication, send, startWithAzure } from '../../support/azure.ts'
 import { moments, world } from '../../support/relay.ts'
-import { makeToken } from '../../support/tokens.ts'
-import { prodKey, testKey } from '../../support/world.ts'
+import { askApi, makeToken } from '../../support/tokens.ts'
+import { adminKey, prodKey, testKey } from '../../support/world.ts'
 
 const path = '/v1/azure/events'
 const other = '2e2e2e2e-0000-4000-8000-000000000002'
@@ -106,4 +106,23 @@ test('with several fleets, the fleet that names the subscription, and only a tok
   const headers = { authorization: `Bearer ${token}` }
   const unseen = await send(cloudEvent(publication({ subscription: other })), headers)
   expect(await unseen.json()).toMatchObject({ code: 'azure_subscription_unknown' })
+})
+
+test('a token of one fleet sees no subscription that belongs to another fleet, or to none', async () => {
+  const third = '99999999-0000-4000-8000-000000000000'
+  const own = publication().subscription
+  const fleets = {
+    prod: { key: prodKey, azureSubscriptions: [own] },
+    test: { key: testKey, azureSubscriptions: [other] },
+  }
+  await startWithAzure({}, { azure: { subscriptions: [own, other, third] }, fleets })
+  const seenBy = async (key: string) => {
+    const { subscriptions } = (await (await askApi(world, key, '/v1/azure')).json()) as {
+      subscriptions: { subscriptionId: string }[]
+    }
+    return subscriptions.map(({ subscriptionId }) => subscriptionId)
+  }
+  const { token } = await makeToken(world, { scopes: ['read'], fleets: ['prod'] })
+  expect(await seenBy(token)).toEqual([own])
+  expect(await seenBy(adminKey)).toEqual([own, other, third])
 })
