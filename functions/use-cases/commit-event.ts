@@ -206,9 +206,10 @@ async function plan(
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }
 
-/** All at once. */
 async function load(store: Relay['store'], isNews: boolean): Promise<Loaded> {
-  return Object.assign({}, ...(await Promise.all(loads.map((one) => one(store, isNews)))))
+  const loaded: Loaded = {}
+  for (const one of loads) Object.assign(loaded, await one(store, isNews))
+  return loaded
 }
 
 function logStep(
