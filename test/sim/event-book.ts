@@ -205,8 +205,9 @@ export class EventBook {
     const movedMs = (event.notBeforeAt ?? 0) - (before?.notBeforeAt ?? event.notBeforeAt ?? 0)
     const moved = Math.abs(movedMs) >= leastMoveMs
     if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
-    // affected VMs speak for themselves
-    const isOutsider = !hits(record.facts, beacon.vm.name)
+    // affected VMs speak for themselves. One that only itself names is an onlooker, but for its name
+    const isSelfNamed = record.facts.selfNamed?.includes(beacon.vm.name.toLowerCase()) === true
+    const isOutsider = !hits(record.facts, beacon.vm.name) || isSelfNamed
     const isMoved = live && moved && real === event.notBeforeAt && !isOutsider
     const offMs = Math.abs((record.facts.notBeforeAt ?? 0) - (real ?? 0))
     if (isMoved && offMs >= leastMoveMs) {
