@@ -68,7 +68,7 @@ export function statePart(seen: Seen, now: number): Html {
 <div class="state ${tone}">
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${describeStarts(record)}</span></p>
-<p class="headline${tone === 'ask' && until !== undefined ? ' away' : ''}" data-headline>${headline}</p>${first === undefined ? '' : html`<p class="first">${whole(first)}</p>`}<p class="lines">${whole(lines.join('\n'))}</p>
+<p class="headline${record.decided === undefined && until !== undefined ? ' away' : ''}" data-headline>${headline}</p>${first === undefined ? '' : html`<p class="first">${whole(first)}</p>`}<p class="lines">${whole(lines.join('\n'))}</p>
 ${takenPart(record, now)}${stepsPart(record)}</div>`
 }
 
@@ -155,7 +155,8 @@ function secondStep(
   const label = isFirst ? chooseLabel(record) : `${chooseVerb(record)} it after all`
   // of many rows, only the most urgent one has a coloured button; the second step has it always
   const look = color === 'plain' ? color : isFirst ? chooseLook(record, 'go') : 'quiet'
-  return html`<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
+  const warning = where === 'console' ? approvesUnready(record) : ''
+  return html`${warning === '' ? '' : html`<p class="unready">${warning}</p>`}<details class="after" id="${stepId(record)}"><summary class="button ${look}">${label}…${awayPart(record)}</summary>
 <div>${where === 'row' || where === 'console' ? html`<p><b>${plain(`${chooseVerb(record)} ${affectedVms(record)} (${record.fleet})?`)}</b></p>` : ''}
 ${unreadyPart(record, place)}
 ${hintPart(record, place, where)}
@@ -222,7 +223,8 @@ function leavePart(record: EventRecord, now: number, place: number, where: Place
   const isAhead = where !== 'row' && notBeforeAt !== undefined && notBeforeAt > now
   const at = isAhead ? ` at ${lastingClock(notBeforeAt, now)}` : ''
   const away = where === 'row' ? awayPart(record) : ''
-  const hint = html`<p class="hint" id="n${place}">Then no more reminders come. You can still start it until Azure does.</p>`
+  const starter = record.drill ? 'the drill starts' : 'Azure starts it'
+  const hint = html`<p class="hint" id="n${place}">“${leaveTo(record)}”: no more reminders come. You can still start it until ${starter}.</p>`
   return html`<button name="decision" value="not_now"
  aria-describedby="h${place}${where === 'row' ? '' : ` n${place}`}">${leaveTo(record)}${whole(at)}${away}</button>
 ${where === 'row' ? '' : hint}`
@@ -232,7 +234,7 @@ ${where === 'row' ? '' : hint}`
 function takePart(record: EventRecord, place: number, where: Place): Html {
   const isTaken = record.taken !== undefined
   const [value, label] = isTaken ? ['give_back', 'Give it back'] : ['take', html`I'm on it`]
-  const hint = html`<p class="hint" id="t${place}">${isTaken ? 'Then nobody is shown as looking at it.' : 'Others see that you are looking at it. It decides nothing.'}</p>`
+  const hint = html`<p class="hint" id="t${place}">${isTaken ? '“Give it back”: nobody is shown as looking at it.' : "“I'm on it”: others see that you are looking at it. That decides nothing."}</p>`
   return html`<button class="take" name="decision" value="${value}"
  aria-describedby="h${place}${where === 'row' ? '' : ` t${place}`}">${label}${awayPart(record)}</button>
 ${where === 'row' ? '' : hint}`
@@ -292,7 +294,7 @@ function refusal({ viewer, listed }: Seen): Html {
       : html`<a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a>`
   const way =
     permission === 'identity_needed'
-      ? html`<p>${whole(describeWay(viewer, listed))}</p>${sign}`
+      ? html`<p>${whole(describeWay(viewer, listed))}</p>${sign === '' ? html`<a class="button" href="../console">Open the console</a>` : sign}`
       : ''
   return html`<section class="refusal"><h2>You can view this event, but not decide</h2>
 <p>${reason}</p>${way}</section>`
@@ -313,7 +315,8 @@ function describeWay({ ways, signInUrl }: Viewer, listed: boolean): string {
     ...(sign && signInUrl === undefined ? ['this relay has no sign-in'] : []),
   ]
   const not = capital(closed.join(', and '))
-  if (open.length === 0) return `${not}, so only the admin key or a token can decide.`
+  if (open.length === 0)
+    return `${not}, so only the admin key or a token can decide: an owner signs in to the console.`
   return `Approvers decide ${open.join(', or ')}.${not && ` ${not}.`}`
 }
 

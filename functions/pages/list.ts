@@ -12,9 +12,7 @@ import { isDecidable } from './state.ts'
 export type Listed = Seen | undefined
 
 export function listPage(events: Listed[], live: Live) {
-  const open = events.filter((seen) => seen !== undefined && isDecidable(seen.record)).length
-  const count = `${events.length} events`
-  const title = open === 0 ? `${count}, nothing to decide` : `${count}, ${open} to decide`
+  const title = `${events.length} events, ${describeOpen(events)}`
   const said = events.find((seen) => seen?.said !== undefined)?.said
   const names = joinNames(events)
   const body = html`<h1>${title}</h1>
@@ -23,6 +21,22 @@ ${inOrder(events).map(({ seen, place }) =>
   seen === undefined ? gone(place) : item(seen, names[place]!, live.now, place),
 )}`
   return layout(said === undefined ? title : `${said} ${title}`, body, live)
+}
+
+/** `2 for you to decide, 1 for its approvers, 1 left to Azure` */
+function describeOpen(events: Listed[]): string {
+  const open = events.flatMap((seen) => (seen && isDecidable(seen.record) ? seen : []))
+  const left = open.filter(({ record }) => record.decided !== undefined)
+  const others = open.filter((seen) => !left.includes(seen))
+  const own = others.filter(({ viewer }) => viewer.permission === 'allowed')
+  const parts: [number, string][] = [
+    [own.length, own.length === others.length ? 'to decide' : 'for you to decide'],
+    [others.length - own.length, 'for approvers to decide'],
+    [left.length, 'left to Azure'],
+  ]
+  const some = parts.filter(([count]) => count > 0)
+  if (some.length === 0) return 'nothing to decide'
+  return some.map(([count, what]) => `${count} ${what}`).join(', ')
 }
 
 /**

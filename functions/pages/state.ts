@@ -14,6 +14,7 @@ import {
   describeFailure,
   expiryLines,
   growthLines,
+  listUnapproved,
   stuckLines,
   tellerIn,
   unheardLines,
@@ -26,6 +27,7 @@ import {
   capital,
   describeAftermath,
   describeInference,
+  inSentence,
   isGuess,
   isReopened,
   plain,
@@ -48,7 +50,7 @@ interface State {
   /** What must be read before the other lines. */
   first?: string
   lines: string[]
-  /** While people can decide: when Azure may start it, epoch ms. */
+  /** While it is not certain that Azure starts it before: when Azure may start it, epoch ms. */
   until?: number
 }
 
@@ -111,8 +113,7 @@ function chooseState(record: EventRecord, now: number): State {
     }
   }
   if (decided?.decision === 'approved') return approvedState(record, now)
-  const { notBeforeAt } = record.facts
-  const until = notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
+  const until = untilDue(record, now)
   const why = undecidable(record.facts)
   if (why === 'nothing_to_decide') {
     return { tone: 'wait', headline: 'Nothing to decide', lines: [whyUndecidable[why]] }
@@ -131,6 +132,10 @@ function chooseState(record: EventRecord, now: number): State {
   const ready = readinessLines(record)
   const lines = [said(record, now), ...backLines(record), ...ready, describeDue(record, now), still]
   return { tone: 'over', headline: stateWords.declined.word, lines, ...until }
+}
+
+function untilDue({ facts: { notBeforeAt } }: EventRecord, now: number): Pick<State, 'until'> {
+  return notBeforeAt !== undefined && notBeforeAt > now ? { until: notBeforeAt } : {}
 }
 
 /** The one sentence that a row has room for. Empty if there is nothing unusual. */
@@ -162,20 +167,26 @@ function approvedState(record: EventRecord, now: number): State {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [describeDue(record, now)])]
-    return { tone: 'bad', headline: 'Approved, but stuck', lines }
+    return { tone: 'bad', headline: 'Approved, but stuck', lines, ...untilDue(record, now) }
   }
   if (accepted !== undefined) {
     const grown = growthLines(record, now)
     const state = good(...acceptedLines(accepted, grown, now))
-    return grown.length > 0 ? { ...state, tone: 'ask' } : state
+    if (grown.length === 0) return state
+    return {
+      ...state,
+      tone: 'ask',
+      headline: `Not approved for ${inSentence(listUnapproved(record))}`,
+    }
   }
   if (failure !== undefined || azure.arm?.failure !== undefined) {
     const why = failure === undefined ? [] : [`${capital(describeFailure(failure))}.`]
     const state = good(...why, ...armLines(azure.arm), 'Foghorn keeps trying.')
-    return { ...state, tone: 'ask', headline: 'Approved, but Azure has not taken it yet' }
+    const headline = 'Approved, but Azure has not taken it yet'
+    return { ...state, tone: 'ask', headline, ...untilDue(record, now) }
   }
   if (record.unheard !== undefined)
-    return { ...good(), tone: 'ask', headline: 'Approved, and it waits' }
+    return { ...good(), tone: 'ask', headline: 'Approved, and it waits', ...untilDue(record, now) }
   return good('Foghorn is sending the approval to Azure.')
 }
 

@@ -130,5 +130,5 @@ nav a, nav strong { display: inline-block; padding: .625rem .75rem .625rem 0 }
   .item, .state, .refusal, dl, li, tr { break-inside: avoid }
   h1, h2, h3 { break-after: avoid }
   a { color: inherit; text-decoration: none }
-  [data-at]::before { content: 'As of ' attr(data-at); display: block; color: var(--soft) } }
+  main[data-at]::before { content: 'As of ' attr(data-at); display: block; color: var(--soft) } }
 `

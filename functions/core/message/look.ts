@@ -2,6 +2,7 @@
 import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
 import { isUnannounced } from '../event/event.ts'
+import { listUnapproved } from './approval.ts'
 import { isGuess } from './phrases.ts'
 import type { Tone } from './shape.ts'
 import { asksFor } from './step.ts'
@@ -10,6 +11,8 @@ import { asksFor } from './step.ts'
 export function chooseSign({ moment, event }: Notification, now: number): string {
   if (moment === 'lost' || isGuess(event.ended)) return '❔'
   if (moment === 'stuck') return '🛑'
+  // Azure was told about the others
+  if (event.ended === undefined && listUnapproved(event).length > 0) return '⚠️'
   if (event.ended?.inferred === 'drill_overdue') return 'ℹ️'
   if (moment === 'completed' || moment === 'cancelled') return '✅'
   if (moment === 'approved' || moment === 'started') return '▶️'

@@ -136,15 +136,13 @@ export function composeBrief(
 
 /** What will happen, and what the reader can do. */
 function ahead(event: EventView, now: number, askers: Askers): string[] {
-  const advice = hardwareAdvice(event)
-  const next = whatNext(event, advice.length > 0, now, askers)
   return [
     ...unheardLines(event, now),
     ...inVainLines(event),
     describeImpact(event),
     ...readinessLines(event),
-    ...advice,
-    next,
+    ...hardwareAdvice(event),
+    whatNext(event, now, askers),
     ...describeReach(event),
   ]
 }
@@ -159,7 +157,7 @@ function stillApprovable({ facts }: EventView, now: number, askers: Askers): str
   ]
 }
 
-function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
+function whatNext(event: EventView, now: number, askers: Askers): string {
   const { notBeforeAt } = event.facts
   const grown = growthLines(event, now)
   if (grown.length > 0) return [...grown, 'It may start at any moment.'].join(' ')
@@ -169,7 +167,7 @@ function whatNext(event: EventView, isAdvised: boolean, now: number, askers: Ask
   if (notBeforeAt !== undefined && notBeforeAt <= now) {
     return `${capital(azureStarts(event, now))}.`
   }
-  if (asksFor(event, now)) return yourDecision(event, isAdvised, now, askers)
+  if (asksFor(event, now)) return yourDecision(event, now, askers)
   if (event.decided?.decision === 'approved') {
     return `${capital(describeDecided(event.decided))}: it may start at any moment.`
   }
@@ -193,12 +191,10 @@ function ruleLines(event: EventView, now: number): string[] {
   return [`Policy rule "${policy.rule}" approves it, so it may start at any moment.`]
 }
 
-function yourDecision(event: EventView, isAdvised: boolean, now: number, askers: Askers): string {
+function yourDecision(event: EventView, now: number, askers: Askers): string {
   const starts = azureStarts(event, now)
   if (!areReaders(askers)) return `${capital(starts)}. ${whoDecides(askers)}`
   const how = howTo(event, askers)
-  // after the advice to redeploy the VM yourself, approval is the alternative
-  if (isAdvised) return `${capital(how)}. If you do nothing, ${starts}.`
   return event.decided?.decision === 'declined'
     ? `${capital(starts)}: a person left it to Azure. ${capital(how)}.`
     : `If you do nothing, ${starts}. ${takesVm(event) ? 'Foghorn cannot stop that. ' : ''}${capital(how)}.`

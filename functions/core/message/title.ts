@@ -1,11 +1,13 @@
 // The title of each message: what, which VMs, and when.
 import { isAdvice } from '../../../shared/document.ts'
 import type { Notification } from '../delivery/delivery.ts'
+import { undecidable } from '../event/facts.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
 import { listUnapproved } from './approval.ts'
 import { describeSubject, isGuess, isReopened, vmsIn } from './phrases.ts'
+import { waitLines } from './readiness.ts'
 
 export function composeTitle(notification: Notification, now: number): string {
   return titleWith(notification, describeDue(notification.event, now), clock, now)
@@ -38,7 +40,7 @@ function titleWith(
   if (isAdvice(event.facts)) return whatIn(event)
   switch (moment) {
     case 'scheduled':
-      return `${isReopened(event) ? 'Back: ' : ''}${subject}${due}`
+      return `${isReopened(event) ? 'Back: ' : ''}${subject}${isAtOnce(event) ? ' may start at any moment' : due}`
     case 'changed':
       // Azure was told about the others
       return listUnapproved(event).length > 0
@@ -66,6 +68,13 @@ function titleWith(
     case 'lost':
       return `Outcome unknown: ${subject}`
   }
+}
+
+/** A rule approves it as soon as it can. */
+function isAtOnce(event: EventView): boolean {
+  const { policy, decided, phase } = event
+  const isRuled = policy.decide === 'approve' && decided === undefined && phase === 'scheduled'
+  return isRuled && undecidable(event.facts) === undefined && waitLines(event).length === 0
 }
 
 function surely(word: string, ended: EventView['ended']): string {

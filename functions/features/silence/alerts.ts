@@ -25,11 +25,11 @@ const silent: AlertTraits = {
       const [these, each] =
         count === 1 ? ['this VM shows', 'the VM'] : ['these VMs show', 'each VM']
       return {
-        title: `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${namesIn(news)}`,
+        title: isAll
+          ? `No beacon of fleet "${fleet}" reports since ${time}: ${namesIn(news)}`
+          : `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${namesIn(news)}`,
         lines: [
-          ...(isAll
-            ? ['No beacon of the fleet reports. Check first that VMs reach the relay.']
-            : []),
+          ...(isAll ? ['Check first that VMs reach the relay.'] : []),
           `Foghorn does not see events that only ${these}, and cannot start them.`,
           `Check that ${each} runs. Then run "foghorn-beacon check" on it.`,
           ...(remaining > count ? [`In total, ${remaining} beacons of the fleet are silent.`] : []),
@@ -54,7 +54,7 @@ const missing: AlertTraits = {
       return {
         title: `${count} of ${of} expected beacons of fleet "${fleet}" never reported${found}`,
         lines: [
-          'If only these VMs show an event, Foghorn notifies nobody.',
+          `If only ${count === 1 ? 'this VM shows' : 'these VMs show'} an event, Foghorn notifies nobody.`,
           'Install the beacon there, or correct "expectedBeacons" in the configuration.',
           ...(remaining > count ? [`In total, ${remaining} beacons are missing.`] : []),
         ],

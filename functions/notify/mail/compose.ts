@@ -42,12 +42,19 @@ export function composeMail(outgoing: Outgoing): Mail {
     text: composeText(all, groups),
     html: layOut({
       title: linkless(head.title),
-      preheader: linkless(messages[0]!.brief.at(-1) ?? head.title),
+      preheader: composePreheader(parts[0]!),
       ...(all && { all: { ...all, isAsking } }),
       groups,
     }),
     headers: composeHeaders(outgoing),
   }
+}
+
+/** Beside the subject, which stays: what is new, and what happens if nobody acts. */
+function composePreheader({ message: { title, brief }, delivery }: Part): string {
+  const { fleet } = delivery.notification.event
+  const news = title.startsWith(`${fleet}: `) ? title.slice(fleet.length + 2) : title
+  return linkless([news, ...brief.slice(-1)].join('. '))
 }
 
 /** The way to act comes first. */

@@ -199,7 +199,7 @@ function wallLine(cards: Placed[], now: number): WallLine {
     tone: stateWords[group].tone,
     until,
     time: until === undefined ? wallDuration(record, group, now) : remaining(until - now),
-    what: html`${whole(describeCluster(cards, now))} ${chip(record.fleet)}${silencePart(cards, now)}`,
+    what: html`${whole(describeCluster(cards, now))} ${chip(record.fleet)}${group === 'stuck' && until !== undefined ? chip(`stuck ${describeStuck(record, now)}`, 'bad') : ''}${silencePart(cards, now)}`,
   }
 }
 
@@ -291,12 +291,14 @@ function clusterPart(cards: Placed[], now: number): Html {
     ({ choices, seen: one }) => choices === 'here' && isDecidable(one.record),
   )
   const isStuck = cards[0]!.group === 'stuck'
-  const time = isStuck ? describeDuration(record, now) : leftPart(cards[0]!, now)
+  const isDue = dueAt(cards[0]!) <= now
+  const time = isDue ? describeDuration(record, now) : leftPart(cards[0]!, now)
   const briefly = isStuck
     ? html` <span class="note">${whole(describeBriefly(record, now))}</span>`
     : ''
+  const stuckFor = isStuck ? [`stuck ${describeStuck(record, now)}`] : []
   const badges = [...new Set(cards.flatMap((card) => composeBadges(card.seen.record)))]
-  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${whole(describeCluster(cards, now))} ${chip(record.fleet)}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
+  const head = html`<span class="when"><b>${time}</b></span><h3 id="c${place}">${whole(describeCluster(cards, now))} ${chip(record.fleet)}${stuckFor.map((text) => chip(text, 'bad'))}${badges.map((badge) => chip(badge, 'ask'))}${silencePart(cards, now)}</h3>${briefly}`
   const bulk = ours.length < 2 ? '' : bulkPart(ours, now)
   return html`<div class="cluster" role="group" aria-labelledby="c${place}">
 ${foldPart(cards, head, bulk, now)}</div>`
@@ -367,10 +369,11 @@ function rowPart({ seen, path, deliveries, choices, place, isNext }: Placed, now
         : ''
   const left = until === undefined ? '' : remaining(until - now)
   const brief = describeBriefly(record, now)
+  const isStuck = chooseGroup(record, now) === 'stuck'
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? describeDuration(record, now) : left}</b><small>${whole(describeDue(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${record.unheard === undefined ? '' : html`<p>${unheardChip(record, now)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
+${isStuck ? html`<p class="note"><span class="chip bad">stuck ${describeStuck(record, now)}</span> <a href="${path}">What to do</a></p>` : ''}${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${record.unheard === undefined ? '' : html`<p>${unheardChip(record, now)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
 <p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
 <p class="type">${typeIn(view)}${describePause(record)}</p>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
@@ -394,10 +397,15 @@ function describePause({ facts: { eventType, durationSeconds = -1 } }: EventReco
   return eventType === 'Freeze' && durationSeconds > 0 ? ` ~${durationSeconds}\u00a0s` : ''
 }
 
+function describeStuck({ decided }: EventRecord, now: number): string {
+  return span(Math.max(0, now - (decided?.at ?? now)))
+}
+
 /** How long it has been in its state, if no time is left. */
-function describeDuration({ started, decided, facts }: EventRecord, now: number): string {
+function describeDuration(record: EventRecord, now: number): string {
+  const { started, decided, facts } = record
   if (started !== undefined) return span(Math.max(0, now - started.at))
-  if (decided?.decision === 'approved') return span(Math.max(0, now - decided.at))
+  if (decided?.decision === 'approved') return describeStuck(record, now)
   return facts.notBeforeAt === undefined ? 'no time given' : 'due'
 }
 
