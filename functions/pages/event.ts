@@ -294,7 +294,7 @@ function refusal({ viewer, listed }: Seen): Html {
       : html`<a class="button" href="${signInUrl}">Sign in with Microsoft Entra</a>`
   const way =
     permission === 'identity_needed'
-      ? html`<p>${whole(describeWay(viewer, listed))}</p>${sign === '' ? html`<a class="button" href="../console">Open the console</a>` : sign}`
+      ? html`<p>${whole(describeWay(viewer, listed))}</p>${sign === '' ? html`<a class="button quiet" href="../console">Open the console</a>` : sign}`
       : ''
   return html`<section class="refusal"><h2>You can view this event, but not decide</h2>
 <p>${reason}</p>${way}</section>`

@@ -174,7 +174,8 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
   .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
-@media (max-width: 75rem) { .row { grid-template-columns: 7rem minmax(7rem, 1fr) 6rem 30rem } .act button[value=not_now] { min-width: 12rem } .act .after summary { min-width: 10rem } }
+@media (max-width: 75rem) { .row { grid-template-columns: 6.5rem minmax(7rem, 1fr) 5.5rem 30.5rem; grid-template-rows: auto 1fr } .row .type { align-self: start }
+  .act form { gap: .375rem } .act button, .act .button { padding: .375rem .625rem } .act .take { min-width: 4.5rem } .act button[value=not_now] { min-width: 11rem } .act .after summary { min-width: 9.5rem } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
