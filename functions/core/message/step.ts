@@ -136,13 +136,17 @@ export function composeBrief(
 
 /** What will happen, and what the reader can do. */
 function ahead(event: EventView, now: number, askers: Askers): string[] {
+  const next = whatNext(event, now, askers)
+  // who can decide reads first what happens otherwise
+  const isAsked = asksFor(event, now)
   return [
     ...unheardLines(event, now),
     ...inVainLines(event),
+    ...(isAsked ? [next] : []),
     describeImpact(event),
     ...readinessLines(event),
     ...hardwareAdvice(event),
-    whatNext(event, now, askers),
+    ...(isAsked ? [] : [next]),
     ...describeReach(event),
   ]
 }

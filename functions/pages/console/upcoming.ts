@@ -78,7 +78,11 @@ export function upcomingBody(view: Upcoming, now: number): Html {
       : html`<a href="${base}/upcoming?${buildAddress(hours, filter)}">${words[hours]}</a> `,
   )
   const count = lanes.reduce((sum, { slots }) => sum + slots.length, 0)
-  const clashing = lanes.filter(({ slots }) => slots.some(({ clashes }) => clashes))
+  const firstClash = ({ slots }: Lane) =>
+    slots.find(({ clashes }) => clashes)?.from ?? Number.POSITIVE_INFINITY
+  const clashing = lanes
+    .filter((lane) => firstClash(lane) < Number.POSITIVE_INFINITY)
+    .toSorted((a, b) => firstClash(a) - firstClash(b))
   return html`<h1>Upcoming</h1>
 <div class="bar"><nav aria-label="How far ahead">${choices}</nav>
 ${filterForm(`${base}/upcoming`, filter, count, asked && { hours: String(asked) })}</div>
@@ -125,7 +129,7 @@ function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
     .map((step) => html`<li><i class="${stateWords[step].tone}"></i>${stateWords[step].word}</li>`)
   return html`<figure class="lanes"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><div>${axis}</div></div>
 ${lanes.map((lane) => laneRow(base, lane, scale))}
-<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words.</figcaption></figure>`
+<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words. Where Azure gives no duration, the length of a bar is a guess.</figcaption></figure>`
 }
 
 function axisText(at: number, reach: Reach): string {
