@@ -110,6 +110,9 @@ function listTexts(value: unknown): string[] {
   return [value, ...pieces, ...decoded, ...bare]
 }
 
+/** Of a part of an address. What has such a name is a secret, also if it looks like words. */
+const secretName = /^(sig|signature|code|secret|password|auth|([a-z]+_)?(key|token))$/i
+
 /** Paths with the number of an account are made by a program. */
 const numbered = /\/\d{5,}\//
 
@@ -118,11 +121,13 @@ function splitUrl(url: string): string[] {
   const raw = search
     .slice(1)
     .split('&')
-    .map((pair) => pair.split('=', 2)[1] ?? '')
+    .map((pair): [string, string] => [pair.split('=', 1)[0]!, pair.split('=', 2)[1] ?? ''])
   // a server may repeat the path as it reads it
   const paths = [...new Set([pathname, decoded(pathname)])]
   const segments = paths.flatMap((path) => path.split('/')).filter(mayBeSecret)
-  const pieces = [...raw, ...searchParams.values()].filter(mayBeSecret)
+  const pieces = [...raw, ...searchParams].flatMap(([name, value]) =>
+    secretName.test(name) || mayBeSecret(value) ? [value] : [],
+  )
   return [
     ...(search === '' ? [] : [url.slice(0, url.indexOf('?')), pathname + search]),
     // a part of it may look like a word, and be none: /hooks/catch/1234567/bqzxwvu

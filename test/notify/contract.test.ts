@@ -326,6 +326,13 @@ test('each part of an address that looks like a key is a secret by itself', () =
   )
 })
 
+test('a part of an address that is named as a secret is masked, also if it looks like words', () => {
+  const url = 'https://teams.example/workflow?api-version=2016-06-01&sig=teams-secret'
+  const mask = maskOf(channelSecrets({ kind: 'webhook', url, secret: [] }))
+  expect(mask('HTTP 400: teams-secret is wrong, for 2016-06-01')).not.toContain('teams-secret')
+  expect(mask('api-version=2016-06-01')).toContain('2016-06-01')
+})
+
 test.each([
   'https://hook.example/hooks/delivery',
   'https://hook.example/data/events?api-version=2016-06-01&event=message.created',
