@@ -1,7 +1,7 @@
 // `foghorn copy`: moves what a stopped relay on Node has stored between its file and PostgreSQL.
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync, type Stats, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { FoghornError } from '../../shared/errors.ts'
 import { readDatabaseAddress } from '../store/postgres/address.ts'
 import { openDatabase } from '../store/postgres/connect.ts'
@@ -10,6 +10,7 @@ import { PostgresRows } from '../store/postgres/rows.ts'
 import { RelayStore } from '../store/relay-store.ts'
 import { databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, exitCodes, text, wrong } from './command.ts'
+import { actAsOwner, assertOwnFiles, findPlace } from './owner-rights.ts'
 
 const parts = ['', '-wal', '-shm', '-journal']
 
@@ -36,18 +37,21 @@ Example:
     const { FOGHORN_DATA: data } = environment
     if (!given) throw wrong('FOGHORN_DATABASE is not set')
     const address = readDatabaseAddress(given, password)
-    const path = join(resolve(data || '.foghorn'), databaseName)
+    const { folder, ...existing } = findPlace(resolve(data || '.foghorn'))
+    const path = join(folder, databaseName)
     if (to === 'postgres' && !existsSync(path)) throw wrong(`there is no database at "${path}"`)
     if (to === 'file' && existsSync(path))
       throw wrong(
         `there is a database at "${path}"; move it away, or set FOGHORN_DATA to another folder`,
       )
+    const owner = giveUpRights(path, existing)
     const database = await openDatabase({ address, onLost: () => {} }).catch(refused)
     try {
       // the rows of another version
       const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID() })
       await new RelayStore({ rows: rowsThere, newId: randomUUID, random: Math.random }).open()
-      const rows = to === 'file' ? await toFile(database, path) : await toPostgres(path, database)
+      const rows =
+        to === 'file' ? await toFile(database, path, owner) : await toPostgres(path, database)
       io.print(`${rows} rows are copied to ${to === 'file' ? path : 'PostgreSQL'}.`)
       return exitCodes.fine
     } catch (error) {
@@ -57,6 +61,25 @@ Example:
     }
   },
 })
+
+type Owner = Pick<Stats, 'uid' | 'gid'>
+
+/** Returns whose the file must be, if root goes on: it alone gets to the folder. */
+function giveUpRights(path: string, existing: { real: string; named: string }): Owner | undefined {
+  const folder = dirname(path)
+  const acts = actAsOwner(existing)
+  if (acts === 'shared') {
+    throw wrong(
+      `others may write in "${folder}", which is root's, or above it; copy as the user of the relay`,
+    )
+  }
+  if (acts === 'acts') return undefined
+  assertOwnFiles(
+    parts.flatMap((part) => [path + part, `${path}.copying${part}`]),
+    folder,
+  )
+  return statSync(existing.real)
+}
 
 /** A place that cannot be used is for the user to mend. */
 function refused(error: unknown): never {
@@ -75,7 +98,7 @@ async function toPostgres(path: string, database: Database): Promise<number> {
 }
 
 /** The file has its name once it is whole. */
-async function toFile(database: Database, path: string): Promise<number> {
+async function toFile(database: Database, path: string, owner: Owner | undefined): Promise<number> {
   mkdirSync(resolve(path, '..'), { recursive: true, mode: 0o700 })
   const fresh = `${path}.copying`
   const remove = () => {
@@ -86,6 +109,7 @@ async function toFile(database: Database, path: string): Promise<number> {
   const file = openFile(fresh)
   try {
     const rows = await copyToSqlite(database, file).finally(() => file.close())
+    if (owner !== undefined) chownSync(fresh, owner.uid, owner.gid)
     renameSync(fresh, path)
     return rows
   } finally {

@@ -1,7 +1,8 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { wrong } from './command.ts'
 
 const root = 0
 /** Bits of a mode. */
@@ -40,6 +41,32 @@ export function actAsOwner({
   process.setgid!(gid)
   process.setuid!(uid)
   return 'acts'
+}
+
+/**
+ * The folder without links in its path, and what exists of it. Read once: its owner may put a link in its place
+ * between two looks.
+ */
+export function findPlace(wished: string): { folder: string; real: string; named: string } {
+  if (existsSync(wished)) {
+    const folder = realpathSync(wished)
+    return { folder, real: folder, named: wished }
+  }
+  const { folder, ...existing } = findPlace(dirname(wished))
+  return { folder: join(folder, basename(wished)), ...existing }
+}
+
+/**
+ * In a folder that root alone gets to, nobody makes a link while the relay is stopped. Throws if its user has left one,
+ * or what is not its own.
+ */
+export function assertOwnFiles(paths: string[], folder: string): void {
+  const { uid } = statSync(folder)
+  for (const path of paths) {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found === undefined || (found.isFile() && found.uid === uid && found.nlink === 1)) continue
+    throw wrong(`"${path}" is no file of the folder's own user, or has another name; move it away`)
+  }
 }
 
 /** Nobody else can put anything in the place of the folder, or beside it, nor of what links in its path lead to. */

@@ -13,17 +13,16 @@ import {
   mkdirSync,
   openSync,
   readSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwner, isLocked } from './owner-rights.ts'
+import { actAsOwner, findPlace, isLocked } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -83,19 +82,6 @@ Example:
     }
   },
 })
-
-/**
- * The folder without links in its path, and what exists of it. Read once: its owner may put a link in its place
- * between two looks.
- */
-function findPlace(wished: string): { folder: string; real: string; named: string } {
-  if (existsSync(wished)) {
-    const folder = realpathSync(wished)
-    return { folder, real: folder, named: wished }
-  }
-  const { folder, ...existing } = findPlace(dirname(wished))
-  return { folder: join(folder, basename(wished)), ...existing }
-}
 
 /** The descriptor of the backup: what is copied is what was opened. */
 function openBackup(file: string): number {

@@ -23,6 +23,9 @@ const maxRead = 25
 /** Records that one request searches for those that match. Then its page ends, even if it is empty. */
 const maxSearched = 2_000
 
+/** Longer than the name of a VM may be in Azure. */
+const maxGlob = 100
+
 const timeRule = 'write a time such as the firstSeenAt of an event, 2026-11-21T12:00:00Z'
 const time = (about: string) =>
   z
@@ -35,7 +38,7 @@ export const pageQuery = z.strictObject({
   vm: z
     .string()
     .min(1)
-    .max(300)
+    .max(maxGlob)
     .optional()
     .describe('Only events that affect a VM with such a name: `web_*`.'),
   phase: listChoices(phases).optional().describe('Only events in this phase.'),

@@ -1,7 +1,9 @@
 // `foghorn copy`: an owner moves from a file to PostgreSQL and back, with an open event.
+import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copy } from '../../functions/cli/copy.ts'
+import { assertOwnFiles } from '../../functions/cli/owner-rights.ts'
 import { databaseName } from '../../functions/store/sqlite-file.ts'
 import { claim } from '../support/claims.ts'
 import { playCommand, refusalOf } from '../support/command.ts'
@@ -32,6 +34,18 @@ describe('what it refuses', () => {
   ])('%j', async (words, environment, said) => {
     expect(await refusalOf(copy, words, environment)).toContain(said)
   })
+})
+
+test('what is no file of the folder is not opened, where root opens it for the relay', () => {
+  const folder = newFolder('copy-root')
+  const [own, target] = [join(folder, 'own'), join(folder, 'target')]
+  for (const path of [own, target]) writeFileSync(path, '')
+  const [link, second] = [join(folder, 'link'), join(folder, 'second')]
+  symlinkSync(target, link)
+  linkSync(target, second)
+  expect(() => assertOwnFiles([own, join(folder, 'absent')], folder)).not.toThrow()
+  for (const path of [link, second, folder])
+    expect(() => assertOwnFiles([own, path], folder)).toThrow(`"${path}" is no file of the folder`)
 })
 
 describe.skipIf(noPostgres)(`to another database: ${postgresNeeded}`, () => {

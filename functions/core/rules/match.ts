@@ -150,9 +150,21 @@ function stands(part: string, text: string, at: number): boolean {
   return true
 }
 
+/** The longest run without `?`, and where it stands in the part. It is searched fast. */
+function findLongest(part: string): [run: string, offset: number] {
+  const runs = [...part.matchAll(/[^?]+/g)]
+  const [longest] = runs.toSorted((a, b) => b[0].length - a[0].length)
+  return longest === undefined ? ['', 0] : [longest[0], longest.index]
+}
+
 /** The first place from `from` on, or -1. */
 function find(part: string, text: string, from: number): number {
   if (!part.includes('?')) return text.indexOf(part, from)
-  for (let at = from; at + part.length <= text.length; at++) if (stands(part, text, at)) return at
+  const [sure, offset] = findLongest(part)
+  let at = text.indexOf(sure, from + offset) - offset
+  while (at >= from && at + part.length <= text.length) {
+    if (stands(part, text, at)) return at
+    at = text.indexOf(sure, at + offset + 1) - offset
+  }
   return -1
 }
