@@ -37,7 +37,9 @@ export async function joinPublished(
   const joined = await joinOne(relay, reporter, news, now, refusal)
   if (joined === 'busy') return 'busy'
   if (joined.record?.trace) openLimits.noteTrace(fleet, now)
-  if (published.by === 'Azure Event Grid') await noteDoubt(relay, now)
+  // after a start that was none, the next reading opens the event again
+  const isDoubted = published.by === 'Azure Event Grid' || joined.record?.ended?.by === 'doubt'
+  if (isDoubted) await noteDoubt(relay, now)
   if (joined.refusal !== undefined) await raiseOverLimits(relay, fleet, reporter.vm, joined.refusal)
   return 'joined'
 }

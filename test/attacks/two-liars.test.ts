@@ -1,4 +1,4 @@
-// Two VMs of a fleet contradict the one VM that an event affects, again and again.
+// One or two VMs of a fleet contradict the one VM that an event affects, or Azure's list, again and again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { list, publication, startWithAzure } from '../support/azure.ts'
 import { beacon, hour, minute, second, world } from '../support/relay.ts'
@@ -87,3 +87,26 @@ test('an event that Azure alone lists starts wrongly once', async () => {
   expect(wrong).toBeLessThanOrEqual(6 * minute)
   expect(messages).toBeLessThanOrEqual(mostMessages)
 })
+
+test.each([
+  ['names itself, again and again', ['fake_0'], (turn: number) => turn % 4 < 2],
+  ['names itself once, and falls silent', ['fake_0'], (turn: number) => turn < 1],
+  ['names itself and others', ['fake_0', 'web_0'], () => true],
+  ['names its VM once, and falls silent', ['web_0'], (turn: number) => turn < 1],
+])(
+  'an event that Azure alone lists has started, as one VM says, which %s',
+  async (_, resources, says) => {
+    const notBeforeAt = world.clock.now + 3 * hour
+    list(publication({ notBeforeAt, durationSeconds: -1 }))
+    await world.pass(5 * minute + 30 * second)
+    const lie = async (turn: number) => {
+      if (says(turn)) await liars[0].sees([started({ resources })])
+    }
+    const { wrong, messages } = await go(lie, () => {}, ['scheduled'])
+    expect(wrong).toBeLessThanOrEqual(6 * minute)
+    expect(messages).toBeLessThanOrEqual(mostMessages)
+    expect((await world.store.readEvent({ fleet: 'prod', eventId }))!.facts.resources).toContain(
+      'web_0',
+    )
+  },
+)

@@ -184,7 +184,7 @@ describe('a lasting fault', () => {
     const poison = new QueueClient(connection, 'foghorn-wake-poison')
     await expect.poll(() => poison.exists(), { timeout: 15_000 }).toBe(true)
     const messages = async () => (await poison.getProperties()).approximateMessagesCount
-    await expect.poll(messages, { timeout: 15_000 }).toBe(1)
+    await expect.poll(messages, { timeout: 15_000 }).toBeGreaterThanOrEqual(1)
     faults.clear()
     expect(await sweep()).toBe(202)
     const { trouble } = await relay.waitFor('host_troubled')

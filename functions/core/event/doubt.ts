@@ -4,9 +4,9 @@
 // opens it again (is-back.ts), so that people are asked anew.
 import { hits } from '../../../shared/document.ts'
 import { type Ended, type EventRecord, isOpen, type OpenRecord, type Started } from './event.ts'
-import type { Facts } from './facts.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
+import { namedByList } from './outside.ts'
 import { openPaceMs } from './pace.ts'
 import { endedAt } from './published.ts'
 import { lastAccepted } from './scope.ts'
@@ -14,6 +14,7 @@ import {
   countDistinct,
   eventGrid,
   isAffected,
+  isAzure,
   isOfNamed,
   isSpeaker,
   type Listening,
@@ -32,9 +33,21 @@ function cannotHaveStarted(record: EventRecord, now: number): boolean {
   return lastAccepted(record) === undefined && !isDue(record, now)
 }
 
-/** One alone told of the start, who is none of the affected VMs. */
-export function isDoubtful({ by, vm }: Started, facts: Facts): boolean {
-  return by !== undefined || (vm !== undefined && !hits(facts, vm))
+/** One alone told of the start, who is none of the affected VMs, or whom Azure's list does not name. */
+export function isDoubtful({ by, vm }: Started, record: Claimable): boolean {
+  if (by !== undefined) return true
+  return vm !== undefined && (!hits(record.facts, vm) || isForeign(record, vm))
+}
+
+type Claimable = Pick<EventRecord, 'facts' | 'azure' | 'sights'>
+
+/** Azure's list names other VMs, and no other VM shows the event as one of this VM. The list may call VMs otherwise. */
+function isForeign({ azure, sights }: Claimable, vm: string): boolean {
+  const listed = namedByList({ azure })
+  if (listed.length === 0 || hits({ resources: listed }, vm)) return false
+  const own = sights.find((one) => !isAzure(one) && one.vm === vm)
+  const others = sights.filter((one) => one !== own && !isAzure(one) && one.missing === undefined)
+  return others.every(({ shows }) => shows.names !== own?.shows.names)
 }
 
 /** After so many beacons told of starts that were none, none is believed that others contradict. */
@@ -55,7 +68,7 @@ export function isTooEarly(
 ): boolean {
   const { facts, wrongStart, sights } = record
   const wasWrongBefore = isWrongTeller(record, teller)
-  const isSelfNamed = facts.namedOnce?.includes(vm.toLowerCase()) === true
+  const isSelfNamed = facts.namedOnce?.includes(vm.toLowerCase()) === true || isForeign(record, vm)
   if (by === undefined && !(wasWrongBefore && isSelfNamed)) return false
   if ((facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= listening.now) return false
   const wasWrong = record.backAt !== undefined
@@ -98,7 +111,7 @@ export function endedByDoubt(
 ): { record: EventRecord; moments: Moment[] } | undefined {
   const { started } = record
   if (!isOpen(record) || started === undefined || shown?.status !== 'Scheduled') return undefined
-  if (!isDoubtful(started, record.facts)) return undefined
+  if (!isDoubtful(started, record)) return undefined
   const isSoon = reporter.polledAt < started.at + lagMs
   const { now } = listening
   if (isSoon || isDue(record, now) || !knows(record, reporter, shown, listening)) return undefined
@@ -122,7 +135,8 @@ function knows(
     record.started?.by === 'azure'
       ? beacon !== eventGrid
       : beacon === resourceGraph || mostWait(record, beacon, 'Scheduled', listening)
-  const speaks = isBetter && isSpeaker(record, reporter, shown, listening)
+  const isOverForeign = beacon === resourceGraph && isForeign(record, record.started?.vm ?? '')
+  const speaks = isOverForeign || (isBetter && isSpeaker(record, reporter, shown, listening))
   return speaks && cannotHaveStarted(record, listening.now)
 }
 

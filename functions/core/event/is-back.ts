@@ -135,7 +135,7 @@ export function reopened(
   const { eventId: _, status, ...values } = shown
   // one that only itself names changes nothing that a VM has shown as its own
   const affected = sights.filter((one) => isOfNamed(one, facts))
-  const isWrongStart = isOfStart(ended, before, facts)
+  const isWrongStart = isOfStart({ ...record, ended, ...(before && { started: before }) })
   const knows =
     isOfNamed(reporter, facts) ||
     ended.outcome === 'lost' ||
@@ -205,8 +205,9 @@ function wrongTellers(
 }
 
 /** A start that one alone told of was wrong. */
-function isOfStart({ by }: Ended, started: EndedRecord['started'], facts: Facts): boolean {
-  return by === 'doubt' && started !== undefined && isDoubtful(started, facts)
+function isOfStart(record: Omit<EndedRecord, 'phase'>): boolean {
+  const { ended, started } = record
+  return ended.by === 'doubt' && started !== undefined && isDoubtful(started, record)
 }
 
 /**

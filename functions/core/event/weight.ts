@@ -3,6 +3,7 @@
 import { hits } from '../../../shared/document.ts'
 import type { EventRecord } from './event.ts'
 import type { Facts, Values } from './facts.ts'
+import { namedByList } from './outside.ts'
 import { differs, namesDigest } from './shown.ts'
 import {
   countDistinct,
@@ -189,7 +190,18 @@ function listedVms({ sights, azure }: EventRecord, listening: Listening): string
 }
 
 /** Azure's list names VMs of the event, and not the reporter's. */
-export function isUnlisted(record: EventRecord, { vm }: Reporter, listening: Listening): boolean {
+export function isUnlisted(
+  record: EventRecord,
+  { beacon, vm }: Reporter,
+  listening: Listening,
+): boolean {
   const listed = listedVms(record, listening)
-  return listed.length > 0 && !listed.includes(vm.toLowerCase())
+  if (listed.length > 0) return !listed.includes(vm.toLowerCase())
+  // while the list alone has named VMs, the first one that names itself may be anybody
+  const { sights } = record
+  const list = sights.find((one) => one.beacon === resourceGraph)
+  const isAlone = sights.every((one) => isAzure(one) || one.beacon === beacon || one.isHit !== true)
+  const names = namedByList(record)
+  const isShown = list !== undefined && list.missing === undefined && isSeeing(list, listening)
+  return isAlone && isShown && names.length > 0 && !hits({ resources: names }, vm)
 }
