@@ -87,7 +87,8 @@ export async function startExim({ port, tls, isImplicit = false }: Options) {
     async stop() {
       daemon.kill()
       await once(daemon, 'exit')
-      rmSync(folder, { recursive: true, force: true })
+      // a process that handles a mail may still write
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
   }
 }
