@@ -84,7 +84,7 @@ function isForOthers({ host, config, now }: Relay, channel: string): boolean {
 /** A claimed delivery: its part of the message, or the result if nothing is to be sent. */
 interface Prepared {
   claimed: Claimed
-  /** All deliveries of its event, if they could be read. */
+  /** All deliveries of its event to channels of the configuration, if they could be read. */
   siblings: Delivery[]
   /** The channels that get the message if this one does not accept it. */
   instead: string[]
@@ -145,9 +145,12 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
 async function findTarget(relay: Relay, first: Claimed): Promise<Target | undefined> {
   const id = readStoredId(first.channel)
   if (id === undefined) return { channel: channelNamed(relay, first.channel) }
-  const [find] = storedChannels
   try {
-    return (await find?.(relay, id, first)) ?? { channel: undefined }
+    for (const find of storedChannels) {
+      const found = await find(relay, id, first)
+      if (found !== undefined) return found
+    }
+    return { channel: undefined }
   } catch (error) {
     relay.log.error('message_failed', { id: first.id, error: messageOf(error) })
     return undefined

@@ -23,5 +23,5 @@ export interface Target {
   ): Promise<void>
 }
 
-/** Finds a stored channel by its id. */
-export type FindStored = (relay: Relay, id: string, claimed: Claimed) => Promise<Target>
+/** Finds a stored channel by its id. Undefined if it is none of the feature's, or is gone. */
+export type FindStored = (relay: Relay, id: string, claimed: Claimed) => Promise<Target | undefined>

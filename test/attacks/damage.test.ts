@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { apiFeatures } from '../features/api.ts'
+import { has } from '../support/features.ts'
 import { minute, second, startRelay, world } from '../support/relay.ts'
 import { subscribe } from '../support/subscriptions.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
@@ -28,7 +29,7 @@ async function fill(): Promise<void> {
   for (const n of [0, 1]) beacons.push(new FakeBeacon(world, `web_${n}`))
   for (const [n, one] of beacons.entries()) await one.sees([shown(n)])
   await makeToken(world, { name: 'reader', scopes: ['read'] })
-  await subscribe(world)
+  if (has('subscriptions')) await subscribe(world)
   for (const { things } of apiFeatures) await things?.make(world, adminKey, 'test')
   await world.drain()
   await askApi(world, adminKey, '/metrics')

@@ -1,6 +1,7 @@
 // Which wake-ups the loop of the Azure host queues. Each one is an invocation, which costs money.
 import { afterEach, expect, test, vi } from 'vitest'
 import { Requests, requestWaitMs } from '../../functions/host/azure/requests.ts'
+import { has } from '../support/features.ts'
 import { heardBy, subscribe } from '../support/subscriptions.ts'
 import {
   createWorld,
@@ -175,15 +176,18 @@ test('an event that always fails does not cause one wake-up after another', asyn
   expect(set).toEqual([10_000])
 })
 
-test('a request also sends what it causes for subscriptions', async () => {
-  await start()
-  world.relay.config.routes = []
-  await subscribe(world)
-  await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
-  expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
-})
+test.runIf(has('subscriptions'))(
+  'a request also sends what it causes for subscriptions',
+  async () => {
+    await start()
+    world.relay.config.routes = []
+    await subscribe(world)
+    await requests.during(() => new FakeBeacon(world, 'web_0').sees([event()]))
+    expect(heardBy(world)).toEqual(['foghorn.ping', 'scheduled'])
+  },
+)
 
-test('subscriptions that hang leave places to channels', async () => {
+test.runIf(has('subscriptions'))('subscriptions that hang leave places to channels', async () => {
   await start()
   const patience = { timeout: 10_000 }
   for (let i = 0; i < 70; i++) await subscribe(world, { url: `https://cmdb.example/${i}` })

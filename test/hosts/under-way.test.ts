@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { readStoredId } from '../../functions/core/delivery/delivery.ts'
 import { UnderWay } from '../../functions/host/under-way.ts'
 import { claimDue } from '../../functions/use-cases/deliver.ts'
+import { has } from '../support/features.ts'
 import { happen, subscribe } from '../support/subscriptions.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -24,19 +25,22 @@ test('with many requests under way, each channel gets its first one only', async
   expect(begun.length).toBeLessThan(channels.length + most)
 })
 
-test('subscriptions that hang leave places for configured channels', async () => {
-  const world = await createWorld()
-  for (let i = 0; i < 5; i++) await subscribe(world)
-  await happen(world, 1)
-  world.channels.answer = () => new Promise<Response>(() => {})
-  const underWay = new UnderWay(world.relay, { toStored: 3 })
-  const begun: string[] = []
-  for (;;) {
-    const [group] = (await claimDue(world.relay, 1, underWay.countOf)).requests
-    if (group === undefined) break
-    begun.push(group[0]!.channel)
-    underWay.begin(group)
-  }
-  expect(begun.filter((channel) => readStoredId(channel) !== undefined)).toHaveLength(3)
-  expect(begun).toEqual(expect.arrayContaining(Object.keys(world.relay.config.channels)))
-})
+test.runIf(has('subscriptions'))(
+  'subscriptions that hang leave places for configured channels',
+  async () => {
+    const world = await createWorld()
+    for (let i = 0; i < 5; i++) await subscribe(world)
+    await happen(world, 1)
+    world.channels.answer = () => new Promise<Response>(() => {})
+    const underWay = new UnderWay(world.relay, { toStored: 3 })
+    const begun: string[] = []
+    for (;;) {
+      const [group] = (await claimDue(world.relay, 1, underWay.countOf)).requests
+      if (group === undefined) break
+      begun.push(group[0]!.channel)
+      underWay.begin(group)
+    }
+    expect(begun.filter((channel) => readStoredId(channel) !== undefined)).toHaveLength(3)
+    expect(begun).toEqual(expect.arrayContaining(Object.keys(world.relay.config.channels)))
+  },
+)

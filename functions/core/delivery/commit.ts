@@ -15,7 +15,7 @@ import { type Delivery, plan } from './delivery.ts'
 import { entriesFor, type MomentEntry } from './moment-log.ts'
 
 interface CommitContext {
-  /** All deliveries of the event so far. */
+  /** All deliveries of the event so far, to channels of the configuration. */
   deliveries: Delivery[]
   now: number
   /** Before this time, the relay could hear no beacon. */
@@ -71,7 +71,7 @@ export function commitPlan(
   ]
   const fresh = planned.filter((one) => existing.every(({ id }) => id !== one.id))
   const entries = entriesFor(record, moments, event, now)
-  const others = planners.flatMap((planned) => planned(loaded, entries, now))
+  const others = planners.flatMap((planFor) => planFor(loaded, entries, now))
   return { record, basedOn, deliveries: [...fresh, ...others], moments: entries, now }
 }
 

@@ -104,10 +104,7 @@ export interface Claimed extends Delivery {
   known?: { record: EventRecord | undefined; siblings: Delivery[] }
 }
 
-/**
- * A channel is configured, or it is stored: another system made it through the API, and a feature keeps its settings in
- * the store. A configured name has no colon.
- */
+/** A channel is configured, or it is stored: a feature keeps its settings in the store. A name in a route has no colon. */
 const storedPrefix = 'subscription:'
 
 export function storedChannel(id: string): string {

@@ -181,7 +181,7 @@ export function mayHaveArrived({ attempts, state }: Delivery): boolean {
 
 export interface Known {
   record: EventRecord | undefined
-  /** All deliveries of the event. */
+  /** All deliveries of the event to channels of the configuration. */
   siblings: Delivery[]
   /** Undefined: the configuration has no such channel any more. */
   takes: Takes | undefined
@@ -203,7 +203,7 @@ export function judgeDelivery(claimed: Claimed, known: Known): SendOutcome | und
 function whyGone({ channel }: Claimed): string {
   return readStoredId(channel) === undefined
     ? 'the configuration has no such channel any more'
-    : 'the subscription was deleted'
+    : 'the channel was deleted'
 }
 
 /** An alert about a channel is not sent if the channel was fixed in the meantime. */

@@ -27,7 +27,7 @@ import { keptNote, subscriptionHealth, subscriptionsPart } from './page.ts'
 import type { Subscription } from './rule.ts'
 import {
   deliveriesTo,
-  judgeHealth,
+  readHealthOf,
   subscriptionFor,
   subscriptionsFor,
   testSubscription,
@@ -95,7 +95,7 @@ async function showSubscription(relay: Relay, c: Context, visitor: Visitor): Pro
   const since = relay.now() - dayMs
   const [[activity], health, list] = await Promise.all([
     readActivity(relay, access, [storedChannel(found.id)], { since }),
-    judgeHealth(relay, found),
+    readHealthOf(relay, found),
     deliveriesTo(relay, found, page),
   ])
   // the facts have the reason of its state

@@ -28,7 +28,7 @@ import {
   changeWish,
   createSubscription,
   deleteSubscription,
-  judgeHealth,
+  readHealthOf,
   subscriptionFor,
   subscriptionsFor,
 } from './use.ts'
@@ -183,7 +183,7 @@ const getSubscription = route({
     async (c, { params: { id } }) => {
       const found = await subscriptionFor(relay, readAccess(c), id)
       if (found === undefined) return answerUnknown(c, id)
-      const health = publicHealth(await judgeHealth(relay, found))
+      const health = publicHealth(await readHealthOf(relay, found))
       return c.json({ ...publicSubscription(found, relay.now()), health })
     },
 })

@@ -1,4 +1,4 @@
-// Subscriptions in the store, a row for each. All are read at once with each step that people are told of.
+// Subscriptions in the store, a row for each. All are read at once with each step that has moments.
 import { byId, createRows } from '../../store/small-rows.ts'
 import type { SmallRowStore } from '../../store/store.ts'
 import type { Subscription } from './rule.ts'

@@ -54,7 +54,7 @@ export interface Subscription {
   consented: boolean
   /** The current one first. */
   secrets: Secret[]
-  /** How many pings were planned. */
+  /** How many pings and tests were planned. */
   pings: number
   /** The subscription hears the moments from this time on. Absent: its endpoint never consented. */
   hearsSince?: number | undefined
@@ -141,7 +141,7 @@ export function disabledSubscription(
 }
 
 /** A test of the endpoint, in any state but `disabled`. */
-export function pingedSubscription(before: Subscription): Subscription {
+export function withNextPing(before: Subscription): Subscription {
   return { ...before, pings: before.pings + 1 }
 }
 

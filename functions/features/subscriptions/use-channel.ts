@@ -35,7 +35,7 @@ interface WebhookChannel extends Channel {
 
 export const findSubscribed: FindStored = async (relay, id, { notification }) => {
   const subscription = await subscriptionRows.read(relay.store, id)
-  if (subscription === undefined) return { channel: undefined }
+  if (subscription === undefined) return undefined
   return {
     channel: toChannel(subscription, relay.now()),
     kept: whyKept(subscription, notification),

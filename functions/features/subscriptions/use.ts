@@ -20,7 +20,6 @@ import {
   idFor,
   newSubscription,
   pausedSubscription,
-  pingedSubscription,
   resumedSubscription,
   roomReached,
   rotatedSecrets,
@@ -28,6 +27,7 @@ import {
   secretShownMs,
   seesSubscription,
   subscriptionIdBytes,
+  withNextPing,
 } from './rule.ts'
 import { planPing, planTest } from './rule-ping.ts'
 import { changeSubscription, fleetFor } from './use-channel.ts'
@@ -97,13 +97,13 @@ async function repeated(
 /** Plans the last ping that was counted, if that is not planned yet. */
 function ping(relay: Relay, subscription: Subscription, isOnce = false): Promise<Delivery> {
   const { host } = new URL(relay.config.publicUrl)
-  return planned(relay, planPing(subscription, host, relay.now(), isOnce))
+  return addPlanned(relay, planPing(subscription, host, relay.now(), isOnce))
 }
 
-async function planned(relay: Relay, planned: Delivery): Promise<Delivery> {
-  await relay.store.addDeliveries([planned])
+async function addPlanned(relay: Relay, delivery: Delivery): Promise<Delivery> {
+  await relay.store.addDeliveries([delivery])
   relay.work.wake(1)
-  return planned
+  return delivery
 }
 
 /** All of them, whoever made them. */
@@ -187,12 +187,12 @@ export async function testSubscription(
   const found = await subscriptionFor(relay, access, id)
   if (found === undefined) return undefined
   if (found.state === 'disabled') return { outcome: 'disabled' }
-  const done = await changeSubscription(relay, id, pingedSubscription)
+  const done = await changeSubscription(relay, id, withNextPing)
   if (done.outcome === 'unknown') return undefined
   const { subscription } = done
   const delivery = !subscription.consented
     ? await ping(relay, subscription, true)
-    : await planned(
+    : await addPlanned(
         relay,
         planTest(subscription, moment, fleetFor(relay, subscription), relay.now()),
       )
@@ -232,7 +232,7 @@ export async function deleteSubscription(
 }
 
 /** The health of its endpoint. Undefined: it was never in trouble. */
-export function judgeHealth(
+export function readHealthOf(
   { store }: Relay,
   { id }: Subscription,
 ): Promise<ChannelHealth | undefined> {

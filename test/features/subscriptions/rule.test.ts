@@ -10,7 +10,6 @@ import {
   maxFailingMs,
   newSubscription,
   pausedSubscription,
-  pingedSubscription,
   planForSubscriptions,
   readFleet,
   resumedSubscription,
@@ -21,6 +20,7 @@ import {
   seesSubscription,
   whyDisabled,
   whyKept,
+  withNextPing,
 } from '../../../functions/features/subscriptions/rule.ts'
 import { at, notification } from '../../support/records.ts'
 
@@ -202,5 +202,5 @@ test('the same key of the same maker names one subscription', () => {
   expect(idFor('admin', 'k')).toMatch(/^[0-9a-f]{16}$/)
   expect(idFor('admin', 'k')).toBe(idFor('admin', 'k'))
   expect(new Set([idFor('admin', 'k'), idFor('admin', 'l'), idFor('token:a', 'k')]).size).toBe(3)
-  expect(pingedSubscription(active).pings).toBe(2)
+  expect(withNextPing(active).pings).toBe(2)
 })
