@@ -106,7 +106,7 @@ async function addPlanned(relay: Relay, delivery: Delivery): Promise<Delivery> {
   return delivery
 }
 
-/** All of them, whoever made them. */
+/** The subscriptions of all makers. */
 export function listSubscribed({ store }: Relay): Promise<Subscription[]> {
   return subscriptionRows.list(store)
 }
