@@ -6,8 +6,10 @@ import {
   type Delivery,
   hearsByItself,
   isAlertAbout,
+  isForPeople,
   isPing,
   isTestFor,
+  type ReadNotification,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
@@ -31,7 +33,7 @@ export async function composePart(
   const { notification } = claimed
   const now = relay.now()
   const links = hasEvent(notification) ? { links: eventLinks(relay, notification.event) } : {}
-  if (hearsByItself(claimed.channel)) {
+  if (hearsByItself(claimed.channel) || !isForPeople(notification)) {
     return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
   }
   const asks =
@@ -42,7 +44,7 @@ export async function composePart(
   return {
     delivery: claimed,
     message: compose(
-      withRunbook(relay, claimed, record),
+      withRunbook(relay, claimed.channel, notification, record),
       now,
       skippedBefore(claimed, siblings),
       askers,
@@ -61,9 +63,10 @@ export async function composePart(
 /** Adds the runbook of the channel's route, if that has one. */
 function withRunbook(
   { config }: Relay,
-  { channel, notification }: Claimed,
+  channel: string,
+  notification: ReadNotification,
   record: EventRecord | undefined,
-): Claimed['notification'] {
+): ReadNotification {
   const own = record && runbookFor(config.routes, record, knownVms(record), channel)
   if (own === undefined) return notification
   const { event } = notification
@@ -77,7 +80,7 @@ async function chooseMaker(
   now: number,
 ): Promise<{ pageUrl?: string }> {
   const { notification } = claimed
-  if (isPing(notification) || isTestFor(notification)) return {}
+  if (isTestFor(notification)) return {}
   const part = composeConsolePart(notification)
   if (part === undefined) {
     return { pageUrl: await pageLink(relay, claimed, issuedAt(notification, now)) }

@@ -272,7 +272,7 @@ describe('the payload', () => {
   test('says the outcome when it is resolved', async () => {
     const ended = { at, outcome: 'cancelled', inferred: 'gone_before_its_time' } as const
     const what = step('cancelled', { phase: 'cancelled', ended })
-    const { json } = await capture({ ...what, message: compose(what.delivery.notification, at) })
+    const { json } = await capture(what)
     expect(json.event_action).toBe('resolve')
     expect(json.payload.summary).toBe('prod: Probably cancelled at 12:00 UTC: Reboot of web_0')
     expect(json.payload.custom_details['In short']).toContain(

@@ -4,12 +4,13 @@ import {
   channelTroubleIn,
   type Delivery,
   isAlertAbout,
+  isForPeople,
   type Notification,
 } from '../../functions/core/delivery/delivery.ts'
 import type { Posted } from '../../functions/core/delivery/post.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
 import type { Askers } from '../../functions/core/message/askers.ts'
-import { compose } from '../../functions/core/message/message.ts'
+import { compose, noText } from '../../functions/core/message/message.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { at, claimed } from '../support/records.ts'
@@ -42,7 +43,7 @@ export function sent(
   const now = notification.at + lateMs + (lateMs === 0 ? second : 0)
   return {
     delivery: claimed(id, { notification }),
-    message: compose(notification, now, skipped, askers),
+    message: isForPeople(notification) ? compose(notification, now, skipped, askers) : noText,
     ...(channelTroubleIn(notification) || isAlertAbout(notification)
       ? {}
       : { pageUrl: 'https://foghorn.example/approve/token' }),

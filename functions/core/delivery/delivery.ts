@@ -26,12 +26,15 @@ export interface Notification {
 }
 
 /** An alert: a message about Foghorn itself. */
-export interface AlertNotification {
+export interface AlertNotification<About = ChannelTrouble | FleetAlert | Ping> {
   moment: 'alert'
   at: number
   event: EventView
-  about: ChannelTrouble | FleetAlert | Ping
+  about: About
 }
+
+/** A message that people read. */
+export type ReadNotification = Notification | AlertNotification<ChannelTrouble | FleetAlert>
 
 /** Trouble with a channel. Its fallback is notified. */
 export interface ChannelTrouble {
@@ -193,7 +196,7 @@ export function channelTroubleIn(
 
 export function isAlertAbout(
   notification: Notification | AlertNotification,
-): notification is AlertNotification & { about: FleetAlert } {
+): notification is AlertNotification<FleetAlert> {
   return notification.moment === 'alert' && 'alert' in notification.about
 }
 
@@ -218,8 +221,15 @@ export function isTestFor(notification: Notification | AlertNotification): boole
 
 export function isPing(
   notification: Notification | AlertNotification,
-): notification is AlertNotification & { about: Ping } {
-  return notification.moment === 'alert' && 'ping' in notification.about
+): notification is AlertNotification<Ping> {
+  return !isForPeople(notification) && 'ping' in notification.about
+}
+
+/** Only software gets a ping. */
+export function isForPeople(
+  notification: Notification | AlertNotification,
+): notification is ReadNotification {
+  return notification.moment !== 'alert' || !('ping' in notification.about)
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {

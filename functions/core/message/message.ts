@@ -6,6 +6,7 @@ import {
   type ChannelTrouble,
   type Notification,
   noFleet,
+  type ReadNotification,
 } from '../delivery/delivery.ts'
 import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
@@ -28,7 +29,7 @@ const lateMs = 60_000
  * who is asked to decide.
  */
 export function compose(
-  notification: Notification | AlertNotification,
+  notification: ReadNotification,
   now: number,
   skipped: Moment[] = [],
   askers: Askers = 'readers',
@@ -83,7 +84,7 @@ export function drillMark(event: { drill?: unknown }): string {
 
 export const drillLine = 'This is a drill: no VM is touched.'
 
-function drillLines({ moment, event }: Notification | AlertNotification): string[] {
+function drillLines({ moment, event }: ReadNotification): string[] {
   if (!event.drill) return []
   return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
 }
@@ -164,9 +165,8 @@ function composeStep(notification: Notification, now: number, askers: Askers): D
   }
 }
 
-function composeAlert({ at, event, about }: AlertNotification): Draft {
+function composeAlert({ at, event, about }: AlertNotification<ChannelTrouble | FleetAlert>): Draft {
   if ('alert' in about) return composeFleetAlert(event.fleet, about, at)
-  if ('ping' in about) return composePing(about.ping)
   if (about.health !== undefined) return composeChannelAlert(event, about)
   const which = about.moment === 'alert' ? 'an alert' : earlierWords[about.moment]
   const title = `Channel "${about.channel}" refused a message about ${describeSubject(event)}: ${which}`
@@ -185,12 +185,6 @@ function composeAlert({ at, event, about }: AlertNotification): Draft {
 /** A message that does not change. */
 function called(title: string): Pick<Message, 'title' | 'lastingTitle'> {
   return { title, lastingTitle: title }
-}
-
-function composePing(id: string): Draft {
-  const title = `Test of subscription ${id}`
-  const calm = { tone: 'info', sign: signs.info, asks: false, declined: false } as const
-  return { ...calm, ...called(title), lines: [], facts: [], reference: '' }
 }
 
 function composeFleetAlert(fleet: string, about: FleetAlert, at: number): Draft {
@@ -247,7 +241,7 @@ function composeReference({ fleet, eventId }: EventView): string {
   return `Fleet ${fleet}, event ${eventId}.`
 }
 
-function insteadLines(notification: Notification | AlertNotification): string[] {
+function insteadLines(notification: ReadNotification): string[] {
   if (notification.moment === 'alert' || notification.insteadOf === undefined) return []
   return [`This message is for channel "${notification.insteadOf}", which has not accepted it.`]
 }
@@ -275,7 +269,7 @@ const earlierWords: Record<Moment, string> = {
   lost: 'that its outcome is unknown',
 }
 
-function lateLines({ at }: Notification | AlertNotification, now: number): string[] {
+function lateLines({ at }: ReadNotification, now: number): string[] {
   if (now - at <= lateMs) return []
   const due = lastingClock(at, now)
   return [`This message is ${span(now - at)} late: it was due at ${due}.`]

@@ -24,7 +24,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { replayFor } from '../../use-cases/replay.ts'
 import { publicSubscription } from './http-answers.ts'
 import { keptNote, subscriptionHealth, subscriptionsPart } from './page.ts'
-import type { Subscription } from './rule.ts'
+import { canReplay, type Subscription } from './rule.ts'
 import {
   deliveriesTo,
   readHealthOf,
@@ -57,13 +57,13 @@ export const subscriptionConsole: ConsolePart = (relay) => ({
     '/subscriptions/replay': (c, visitor) =>
       sendBy(relay, c, visitor, async (fields) => {
         const id = fields.get('id') ?? ''
-        const found = await findActive(relay, visitor, readStoredId(channelIn(id)) ?? '')
+        const found = await findReplayable(relay, visitor, readStoredId(channelIn(id)) ?? '')
         const replayed = found === undefined ? 0 : await replayFor(relay, visitor.access, { id })
         return replayed > 0 ? 'replayed' : 'not_replayed'
       }),
     '/subscriptions/replay-all': (c, visitor) =>
       sendBy(relay, c, visitor, async (fields) => {
-        const found = await findActive(relay, visitor, fields.get('name') ?? '')
+        const found = await findReplayable(relay, visitor, fields.get('name') ?? '')
         if (found === undefined) return 'not_replayed'
         return replayTo(relay, visitor, storedChannel(found.id), fields)
       }),
@@ -77,9 +77,9 @@ export const subscriptionConsole: ConsolePart = (relay) => ({
 })
 
 /** The subscription may belong to another team. One that is not active keeps its messages. */
-async function findActive(relay: Relay, { access }: Visitor, id: string) {
+async function findReplayable(relay: Relay, { access }: Visitor, id: string) {
   const found = await subscriptionFor(relay, access, id)
-  return found?.state === 'active' ? found : undefined
+  return found && canReplay(found) ? found : undefined
 }
 
 async function showSubscription(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {

@@ -22,7 +22,7 @@ import {
   subscriptionPage,
   usualEntries,
 } from './http-answers.ts'
-import type { Subscription } from './rule.ts'
+import { canReplay, type Subscription } from './rule.ts'
 import {
   deliveriesTo,
   pauseSubscription,
@@ -183,7 +183,7 @@ const postReplay = route({
         const detail = `this subscription has no delivery ${named(body.id)}; GET …/deliveries lists all`
         return problem(c, 404, 'delivery_unknown', detail)
       }
-      if (found.state !== 'active') {
+      if (!canReplay(found)) {
         return notActive(c, `${found.state}; it must be active for a replay`)
       }
       const which = 'id' in body ? body : { since: Date.parse(body.since) }

@@ -239,6 +239,11 @@ function planFor(
   }
 }
 
+/** Whether messages that are kept, or were refused, can be sent again. */
+export function canReplay({ state }: Subscription): boolean {
+  return state === 'active'
+}
+
 /** Why a message is not sent now but kept, or undefined. */
 export function whyKept(
   { state, consented }: Subscription,

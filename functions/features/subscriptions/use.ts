@@ -244,14 +244,13 @@ export function deliveriesTo({ store }: Relay, { id }: Subscription, page: Deliv
   return store.listDeliveries(storedChannel(id), page)
 }
 
-/** Sends failed and kept messages again. Returns how many: none unless the subscription is active. */
+/** Sends failed and kept messages of a subscription that can replay again. Returns how many. */
 export async function replaySubscription(
   relay: Relay,
   access: Access,
-  { id, state }: Subscription,
+  { id }: Subscription,
   which: { id: string } | { since: number },
 ): Promise<number> {
-  if (state !== 'active') return 0
   const own = 'id' in which ? which : { ...which, channel: storedChannel(id) }
   return replay(relay, access, own)
 }
