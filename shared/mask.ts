@@ -236,6 +236,11 @@ export function secretsInUrl(url = ''): string[] {
   return [`${username}:${password}`, pair, password, decoded(password)]
 }
 
+/** The address as it may be shown, even if it is no valid one. */
+export function withoutPassword(url: string): string {
+  return url.replace(/\/\/[^/]*@/, '//[secret]@')
+}
+
 /** If a `%` begins no escape, the value stays as it is. */
 function decoded(value: string): string {
   try {

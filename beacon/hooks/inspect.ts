@@ -73,14 +73,14 @@ function findFault(written: string, file: string, trust: Trust): string | undefi
   return (
     fault ??
     executionFault(file) ??
-    (trust.platform === 'linux' ? interpreterFault(file) : undefined)
+    (trust.platform === 'linux' ? interpreterFault(file, trust) : undefined)
   )
 }
 
 /** `/`, `/etc`, `/etc/foghorn` … */
-function foldersTo(folder: string): string[] {
-  const { root } = parse(folder)
-  const names = folder.slice(root.length).split(sep).filter(Boolean)
+function foldersTo(path: string): string[] {
+  const { root } = parse(path)
+  const names = path.slice(root.length).split(sep).filter(Boolean)
   return [root, ...names.map((_, i) => join(root, ...names.slice(0, i + 1)))]
 }
 
@@ -99,7 +99,7 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
 const byteOrderMark = '\xef\xbb\xbf'
 
 /** The system says only that the file does not exist, if the interpreter does not. */
-function interpreterFault(file: string): string | undefined {
+function interpreterFault(file: string, { users }: Trust): string | undefined {
   const start = readFirstLine(file)
   const [first = ''] = start.split('\n')
   const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
@@ -114,8 +114,14 @@ function interpreterFault(file: string): string | undefined {
   if (first.endsWith('\r')) {
     return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
   }
-  if (existsSync(interpreter)) return undefined
-  return `${file} needs ${interpreter}, which does not exist: correct its first line`
+  if (!existsSync(interpreter)) {
+    return `${file} needs ${interpreter}, which does not exist: correct its first line`
+  }
+  // a link on the way counts as well as where it leads
+  const places = [interpreter, realpathSync(interpreter)].flatMap((one) => foldersTo(resolve(one)))
+  const foreign = places.find((place) => !users.includes(lstatSync(place).uid))
+  if (foreign === undefined) return undefined
+  return `${file} needs ${interpreter}, but ${foreign} belongs to user ${lstatSync(foreign).uid}, who could change it: name an interpreter of root in the first line`
 }
 
 /** Enough for the first line: Linux reads 256 bytes of it. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { parseJson } from '../../shared/json.ts'
+import { withoutPassword } from '../../shared/mask.ts'
 import { visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import { readConfigWith } from '../config/config.ts'
@@ -42,10 +43,11 @@ function publicUrlIn(path: string, environment: NodeJS.ProcessEnv): string {
 
 /** The relay's address without a slash at its end: https or loopback, as the key goes there. */
 export function readRelayUrl(given: string, where: string): string {
+  const shown = withoutPassword(given)
   if (!isWebUrl(given))
-    throw wrong(`${where} is "${given}"; write the https:// address of the relay`)
+    throw wrong(`${where} is "${shown}"; write the https:// address of the relay`)
   if (given.startsWith('http:') && !isLoopback(given)) {
-    throw wrong(`${where} is "${given}", which would send the key unencrypted; write https://`)
+    throw wrong(`${where} is "${shown}", which would send the key unencrypted; write https://`)
   }
   return given.replace(/\/+$/, '')
 }

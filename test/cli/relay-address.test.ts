@@ -20,6 +20,14 @@ describe('where the relay is', () => {
   ])('not %s', (given, says) => {
     expect(() => readRelayUrl(given, 'FOGHORN_URL')).toThrow(says)
   })
+
+  test.each([
+    'https://me:hunter2@foghorn.example',
+    'https://me:hunter2@fog horn/',
+    'http://me:hun@ter2@foghorn.example',
+  ])('the password in %s is not shown', (given) => {
+    expect(() => readRelayUrl(given, 'FOGHORN_URL')).toThrow(/\/\/\[secret\]@fog ?horn/)
+  })
 })
 
 test('the key is asked for where it lacks, and never shown', () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { documentedTypes } from '../../../shared/document.ts'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { withoutPassword } from '../../../shared/mask.ts'
 import { escapeUnseen, visible } from '../../../shared/presentable.ts'
 import { secretBytes, sign } from '../../../shared/signature.ts'
 import {
@@ -129,7 +130,9 @@ function readStreamMoment(wanted: string): string {
 function readForward(url: string | undefined): string | undefined {
   if (url === undefined) return undefined
   if (isWebUrl(url) && (url.startsWith('https:') || isLoopback(url))) return url
-  throw wrong(`--forward is "${url}"; write http://localhost:PORT/PATH, or an https:// address`)
+  throw wrong(
+    `--forward is "${withoutPassword(url)}"; write http://localhost:PORT/PATH, or an https:// address`,
+  )
 }
 
 interface Listening {

@@ -1,5 +1,13 @@
 // Which files the runner refuses, on real files.
-import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findHook, judgeOwner } from '../../../beacon/hooks/inspect.ts'
@@ -107,6 +115,20 @@ test('it is refused if it belongs to another user than root and the one of the r
   const all = { ...own, users: [0, 12_345, process.getuid?.() ?? 0] }
   expect(stateOf(folder, all)).toEqual({ state: 'ready' })
 })
+
+test.runIf(isRoot && process.platform === 'linux')(
+  'it is refused if its interpreter belongs to another',
+  () => {
+    const { folder, directory } = hookFolder({ prepare: 'true' })
+    const shell = join(directory, 'sh')
+    symlinkSync('/bin/sh', shell)
+    writeFileSync(join(folder, 'prepare'), `#!${shell}\nexit 0\n`)
+    expect(stateOf(folder)).toEqual({ state: 'ready' })
+    lchownSync(shell, 12_345, 0)
+    const note = expect.stringMatching(/sh belongs to user 12345, who could change it: name/)
+    expect(stateOf(folder)).toEqual({ state: 'refused', note })
+  },
+)
 
 test('it is refused if its folder belongs to another', () => {
   const { folder } = hookFolder({ prepare: 'true' })
