@@ -168,6 +168,36 @@ describe('an open page', () => {
       .toMatch(/^13 min 5\d s/)
   })
 
+  // in Kolkata, midnight is at 18:30 UTC
+  test('the picture of the next days has its marks at the reader’s midnights', {
+    timeout: patience,
+  }, async () => {
+    await beacon.sees([event()])
+    await world.drain()
+    const page = await browser.newPage({ timezoneId: 'Asia/Kolkata' })
+    const url = await open(world)
+    await page.clock.install({ time: 0 })
+    await signIn(page, url)
+    await page.goto(`${url}/upcoming?hours=72`)
+    const marks = page.locator('.axis text.grid:visible')
+    const read = () =>
+      marks.evaluateAll((all) => all.map((one) => [one.textContent, one.getAttribute('x')]))
+    const hours = (count: number) => `${Number(((count * 100) / 84).toFixed(2)).toFixed(2)}%`
+    // the picture begins at noon by UTC, and spans seven times half a day
+    expect((await read()).slice(0, 3)).toEqual([
+      ['Sun 22', hours(6.5)],
+      ['12:00', hours(18.5)],
+      ['Mon 23', hours(30.5)],
+    ])
+    await page.getByRole('button', { name: 'Times: local' }).click()
+    expect((await read()).slice(0, 3)).toEqual([
+      ['12:00', hours(0)],
+      ['Sun 22', hours(12)],
+      ['12:00', hours(24)],
+    ])
+    await page.close()
+  })
+
   test('it moves nothing under a pointer, and offers the new state', {
     timeout: patience,
   }, async () => {

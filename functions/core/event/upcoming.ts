@@ -16,6 +16,8 @@ export interface Slot {
   record: EventRecord
   from: number
   to: number
+  /** Azure gave no duration. */
+  isGuess: boolean
   /** Another event of the same set comes close to it. */
   clashes: boolean
 }
@@ -56,12 +58,13 @@ function buildLines(sets: string[]): string[] {
 function findSlot(record: EventRecord, now: number): Omit<Slot, 'clashes'> {
   const { started, facts } = record
   const { notBeforeAt, durationSeconds = -1 } = facts
-  const lasts = durationSeconds > 0 ? durationSeconds * 1_000 : usualMs
+  const isGuess = durationSeconds <= 0
+  const lasts = isGuess ? usualMs : durationSeconds * 1_000
   if (started !== undefined)
-    return { record, from: started.at, to: Math.max(now, started.at + lasts) }
+    return { record, from: started.at, to: Math.max(now, started.at + lasts), isGuess }
   // from NotBefore on, it may start at any moment
   const from = Math.max(notBeforeAt ?? now, now)
-  return { record, from, to: from + lasts }
+  return { record, from, to: from + lasts, isGuess }
 }
 
 function withClashes(slots: Omit<Slot, 'clashes'>[]): Slot[] {

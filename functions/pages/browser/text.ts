@@ -1,5 +1,6 @@
 // Writes texts into the page, and shows times by the reader's own clock.
 import { clockText, relayNow } from './clock.ts'
+import { placeMarks } from './marks.ts'
 import { isUtcHere, localClock, readersOnly, readersTime } from './readers-time.ts'
 
 /** A text that has not changed stays untouched, so that screen readers do not read it again. */
@@ -35,6 +36,7 @@ export function showOneClock(main: Element): void {
   for (const node of main.querySelectorAll('[data-zone-label]')) {
     setText(node, isUtc || isSame ? 'UTC' : 'Your time')
   }
+  placeMarks(main, isUtc)
   const button = document.querySelector<HTMLButtonElement>('[data-zone]')
   if (button !== null) showZone(button, isUtc, isSame)
 }

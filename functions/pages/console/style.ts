@@ -129,11 +129,12 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .lane b { padding-left: .25rem; font-weight: 600; font-size: .9375rem }
 .lane svg { display: block; width: 100%; height: 1.75rem }
 .lane text { fill: var(--card); font-size: .75rem; font-weight: 600; pointer-events: none }
+.lane text.grid { fill: var(--soft); font-weight: 400; stroke: none; font-variant-numeric: tabular-nums }
 .lane rect { fill: var(--tone); stroke: var(--card); stroke-width: 1; vector-effect: non-scaling-stroke }
+.lane rect.guess { fill-opacity: .4; stroke: var(--tone); stroke-width: 1.5; stroke-dasharray: 3 2 }
+.lane rect.close { fill: var(--ask-ground); stroke: var(--ask) }
 .lane.axis { border-top: 0; color: var(--soft); font-size: .8125rem }
-.lane.axis div { display: flex }
-.lane.axis span { flex: 1 1 0; font-variant-numeric: tabular-nums }
-.lane.clash { background: var(--ask-ground); box-shadow: -.25rem 0 0 var(--ask) }
+.lane.clash { box-shadow: -.25rem 0 0 var(--ask) }
 .console .record a { padding: .25rem 0 }
 tbody th { min-width: 7rem }
 .charts { columns: 30rem auto; column-gap: .875rem }
@@ -190,10 +191,10 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
-  .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg, .lane.axis div { grid-area: 2 / 1 / 3 / -1 }
+  .lane { grid-template-columns: 1fr auto; gap: 0 } .lane svg { grid-area: 2 / 1 / 3 / -1 }
   .bars li { grid-template-columns: 6rem 1fr; gap: .125rem .75rem }
   .bar-text { grid-column: 2 }
-  .lane.axis b { display: none }
+  .lane.axis b, .lane.axis text:nth-of-type(even) { display: none }
   .stack thead { position: absolute; left: -99rem }
   .stack tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
   .stack tr:first-child { border-top: 0 }

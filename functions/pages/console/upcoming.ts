@@ -119,29 +119,44 @@ const shownSteps = ['declined', 'approved', 'started', 'open', 'stuck'] as const
 function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const scale = buildScale(reach, now)
   const { from, span, marks } = scale
-  const ticks = Array.from({ length: marks }, (_, i) => from + (i * span) / marks)
+  const ticks = listTicks(scale)
   const axis = ticks.map(
-    (at) => html`<span class="t" data-at="${minuteUtc(utc(at))}">${axisText(at, reach)}</span>`,
+    (at) => html`<text class="grid" x="${percent(xOf(scale, at))}" y="16">${axisText(at)}</text>`,
   )
   const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => chooseStep(record))))
   const legend = shownSteps
     .filter((step) => known.has(step))
     .map((step) => html`<li><i class="${stateWords[step].tone}"></i>${stateWords[step].word}</li>`)
-  return html`<figure class="lanes"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><div>${axis}</div></div>
+  const guess = lanes.some(({ slots }) => slots.some(({ isGuess }) => isGuess))
+  return html`<figure class="lanes" data-marks="${from} ${span} ${span / marks}"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><svg height="${height}">${axis}</svg></div>
 ${lanes.map((lane) => laneRow(base, lane, scale))}
-<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words. Where Azure gives no duration, the length of a bar is a guess.</figcaption></figure>`
+<figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words. ${guess ? 'A dashed bar is of an event without a duration: its length is a guess.' : ''}</figcaption></figure>`
 }
 
-function axisText(at: number, reach: Reach): string {
-  const text = utc(at)
-  if (reach === 168) return text.slice(5, 10)
-  return reach > 24 ? text.slice(5, 16) : text.slice(11, 16)
+/** Times with a mark. The page moves the marks to the hours of the reader's zone. */
+function listTicks({ from, span, marks }: Scale): number[] {
+  return Array.from({ length: marks }, (_, i) => from + (i * span) / marks)
 }
 
-function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now }: Scale): Html {
-  const x = (at: number) => ((Math.max(at, left) - left) / reach) * width
-  const grid = Array.from({ length: marks }, (_, i) => {
-    const at = percent((i * width) / marks)
+/** `Mon 24` at midnight, else `16:00`. */
+function axisText(at: number): string {
+  const clock = utc(at).slice(11, 16)
+  if (clock !== '00:00') return clock
+  const day = new Date(at)
+  return `${days[day.getUTCDay()]} ${day.getUTCDate()}`
+}
+
+const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+function xOf({ from, span }: Pick<Scale, 'from' | 'span'>, at: number): number {
+  return ((Math.max(at, from) - from) / span) * width
+}
+
+function laneRow(base: string, lane: Lane, scale: Scale): Html {
+  const { from: left, span: reach, now } = scale
+  const x = (at: number) => xOf(scale, at)
+  const grid = listTicks(scale).map((tick) => {
+    const at = percent(x(tick))
     return html`<line class="grid" x1="${at}" x2="${at}" y1="0" y2="${height}"/>`
   })
   const shown = lane.slots.filter(({ from }) => from < left + reach)
@@ -149,11 +164,13 @@ function laneRow(base: string, lane: Lane, { from: left, span: reach, marks, now
     const from = Math.min(x(slot.from), width - leastBar)
     return { from, to: Math.min(width, Math.max(from + leastBar, x(slot.to))), slots: [slot] }
   })
-  const bars = mergeBars(placed).map((bar) => barPart(base, bar, now))
+  const merged = mergeBars(placed)
+  const close = merged.filter(({ slots }) => slots.some(({ clashes }) => clashes)).map(closePart)
+  const bars = merged.map((bar) => barPart(base, bar, now))
   const later = lane.slots.length - shown.length
   const clashes = lane.slots.some((slot) => slot.clashes)
   return html`<div class="lane${clashes ? ' clash' : ''}"><b>${plain(lane.set)} <span class="note">${plain(lane.fleet)}</span></b>
-<svg height="${height}">${grid}<line class="now" x1="${percent(x(now))}" x2="${percent(x(now))}" y1="0" y2="${height}"/>${bars}</svg>
+<svg height="${height}">${close}${grid}<line class="now" x1="${percent(x(now))}" x2="${percent(x(now))}" y1="0" y2="${height}"/>${bars}</svg>
 <span class="note">${later === 0 ? '' : `${later} later →`}</span></div>`
 }
 
@@ -162,6 +179,15 @@ interface Bar {
   from: number
   to: number
   slots: Slot[]
+}
+
+/** Beside a bar that is close to another, in percent. */
+const closeRoom = 0.6
+
+/** The ground of a bar that is close to another one. */
+function closePart({ from, to }: Bar): Html {
+  const left = Math.max(0, from - closeRoom)
+  return html`<rect class="close" x="${percent(left)}" y="0" width="${percent(to + closeRoom - left)}" height="${height}"/>`
 }
 
 /** A number needs so much room, in percent. */
@@ -195,7 +221,7 @@ function barPart(base: string, { from, to, slots }: Bar, now: number): Html {
     ? ''
     : html`<text x="${percent((from + to) / 2)}" y="${height / 2 + 5}" text-anchor="middle">${slots.length}</text>`
   const path = isOne ? buildPath(base, first) : `#${rowId(first)}`
-  return html`<a href="${path}" aria-label="${label}"><rect class="${tone}" x="${percent(from)}" y="5" width="${percent(to - from)}" height="${height - 10}" rx="3"><title>${text}</title></rect>${number}</a>`
+  return html`<a href="${path}" aria-label="${label}"><rect class="${tone}${isOne && first.isGuess ? ' guess' : ''}" x="${percent(from)}" y="5" width="${percent(to - from)}" height="${height - 10}" rx="3"><title>${text}</title></rect>${number}</a>`
 }
 
 function rowId({ record: { fleet, eventId } }: Slot): string {
