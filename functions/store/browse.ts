@@ -57,6 +57,8 @@ export interface ChannelActivity {
   /** How many are pending, and how many were refused or given up. Counting stops at `maxCounted`. */
   pending: number
   failed: number
+  /** When the newest that failed was planned. Absent: none failed. */
+  failedAt?: number
   /** Only for a stored channel, if the question has `since`. */
   recent?: Recent
 }

@@ -162,6 +162,10 @@ export class Searches {
       ...(planned.length === 0 ? {} : { pendingSince: Math.min(...planned) }),
       pending: planned.length,
       failed: failed.length,
+      // the newest comes first
+      ...(failed.length > 0 && {
+        failedAt: timeIn(failed[0]!.key.slice(findStart(channel).length).split('|')[0]!),
+      }),
     }
   }
 
@@ -183,6 +187,7 @@ export class Searches {
       ...(pending.length === 0 ? {} : { pendingSince: Math.min(...pending) }),
       pending: pending.length,
       failed: failed.length,
+      ...(failed.length > 0 && { failedAt: failed[0]!.plannedAt }),
       ...(since !== undefined && {
         recent: { planned: all.filter(isRecent).length, failed: failed.filter(isRecent).length },
       }),

@@ -91,10 +91,24 @@ function shownChannel(
     health: channelHealth[state],
     fails: trouble !== undefined || state === 'failing',
     rate: describeRate(relay, name),
+    ...(isBound(access) ? {} : { gets: describeUse(relay, name) }),
     ...counts,
     ...(trouble && { note: trouble.note, since: trouble.since }),
     ...(fallback === undefined ? {} : { fallback }),
   }
+}
+
+/** What sends messages there: `2 routes, fallback of on-call`. */
+function describeUse({ config }: Relay, name: string): string {
+  const routes = config.routes.filter(({ channels }) => channels.includes(name)).length
+  const others = Object.entries(config.channels).flatMap(([other, { fallback }]) =>
+    fallback === name ? [other] : [],
+  )
+  const uses = [
+    ...(routes === 0 ? [] : [routes === 1 ? '1 route' : `${routes} routes`]),
+    ...(others.length === 0 ? [] : [`fallback of ${others.join(', ')}`]),
+  ]
+  return uses.length === 0 ? 'no route names it' : uses.join(', ')
 }
 
 export function describeRate(relay: Relay, channel: string): string {

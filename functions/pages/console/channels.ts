@@ -33,6 +33,9 @@ export interface ShownChannel {
   pendingSince?: number
   pending: number
   failed: number
+  failedAt?: number
+  /** `2 routes, fallback of 1 channel`. Absent for a stored channel. */
+  gets?: string
   /** Only for a stored channel: its messages in the last 24 hours. */
   recent?: { planned: number; failed: number }
   rate: string
@@ -67,12 +70,19 @@ function byTrouble(one: ShownChannel, other: ShownChannel): number {
 }
 
 function row(one: ShownChannel, now: number): Html {
-  const { name, label = name, kind, path, note, pending, pendingSince, failed } = one
-  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === undefined ? '' : chip(kind)}</th>
+  const { name, label = name, kind, path, gets, note, pending, pendingSince } = one
+  return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === undefined ? '' : chip(kind)}${gets === undefined ? '' : html`<br><span class="note">${gets}</span>`}</th>
 <td data-label="Health">${describeState(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
 <td data-label="Last success">${describeSuccess(one, now)}</td>
 <td data-label="Pending" class="number">${describeCount(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
-<td data-label="Failed" class="number">${failed === 0 ? '0' : html`<a href="${path}#failed">${describeCount(failed)}</a>`}</td></tr>`
+<td data-label="Failed" class="number">${describeFailed(one, now)}</td></tr>`
+}
+
+/** Failures of months may be listed, so the newest says whether it still fails. */
+function describeFailed({ path, failed, failedAt }: ShownChannel, now: number): Html {
+  if (failed === 0) return html`0`
+  const ago = failedAt === undefined ? '' : span(Math.max(0, now - failedAt))
+  return html`<a href="${path}#failed">${describeCount(failed)}</a>${ago === '' ? '' : html`<br><span class="note">newest ${ago} ago</span>`}`
 }
 
 function describeState({ health: [tone, words] }: ShownChannel): Html {

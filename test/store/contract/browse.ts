@@ -194,7 +194,7 @@ export function browsePromises(bench: Bench): void {
       }
       const [chat, team] = await of('chat', 'team')
       expect(chat).toMatchObject({ deliveredAt: at + 5, failed: 0 })
-      expect(team).toEqual({ channel: 'team', pending: 0, failed: 1 })
+      expect(team).toEqual({ channel: 'team', pending: 0, failed: 1, failedAt: at })
     })
   })
 
