@@ -118,8 +118,10 @@ function list(parts: Part[], length: number, listUrl: string | undefined): Card 
     ],
   }))
   const asks = messages.some(({ asks, lookOnly }) => asks && !lookOnly)
-  const all = listUrl === undefined ? [] : [openTo(listUrl, composeListButton(messages), asks)]
-  return { body: [heading(`${sign} ${title}`, tone, length), ...items], actions: all }
+  const button = listUrl && openTo(listUrl, composeListButton(messages), asks)
+  // below a long list, nobody would see it
+  const all = button ? [{ type: 'ActionSet', actions: [button] }] : []
+  return { body: [heading(`${sign} ${title}`, tone, length), ...all, ...items], actions: [] }
 }
 
 function plain(text: string, length: number): string {
