@@ -58,7 +58,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .news { display: flex; flex-wrap: wrap; gap: .25rem .75rem }
 .news p:empty { display: none }
 .row:first-child { border-top: 0 }
-.row p { margin: 0; font-size: .9375rem; line-height: 1.25 }
+.row p { margin: 0; font-size: .9375rem; line-height: 1.25 } .row p:has(.chip) { margin: .1875rem 0 }
 .row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
 .row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
 .row h3 a { display: inline-block; color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em; padding: .375rem 0 .125rem }
@@ -157,7 +157,7 @@ svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .le
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 } .console a.slim { display: inline-flex; align-items: center; font-weight: 600 }
 td[data-label=''] { text-align: right; padding-top: .25rem; padding-bottom: .25rem } .stack.channels { table-layout: fixed }
-.channels th:nth-child(1), .channels th:nth-child(2) { width: 30% } .channels th:nth-child(3) { width: 20% }
+.channels th .note { font-weight: 400 } .channels th:nth-child(1), .channels th:nth-child(2) { width: 30% } .channels th:nth-child(3) { width: 20% }
 .pair { display: flex; gap: .75rem; flex: 2 1 19rem }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
@@ -165,7 +165,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 .below { margin: 0; font-weight: 700 } .wall .top { align-items: center } .wall main { padding-top: .5vh; padding-bottom: 0 }
 .hero { margin: 0; color: var(--ink); line-height: 1; display: flex; flex-wrap: wrap; gap: 0 3vw; align-items: baseline } .hero b { font-size: 12vw; color: var(--tone); font-variant-numeric: tabular-nums; white-space: nowrap } .hero > span { font-size: 3.4vw }
 .counts { list-style: none; display: flex; flex-wrap: wrap; gap: 0 4vw; margin: .5vh 0; padding: 0; font-size: 2vw } .counts b { font-size: 6vw; line-height: 1.1; color: var(--tone); font-variant-numeric: tabular-nums } .wall .chip { font-size: .75em }
-.lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { white-space: nowrap; min-width: 7.5em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
+.lines { list-style: none; margin: .5vh 0 0; padding: 0 } .lines li { display: flex; gap: 2vw; align-items: baseline; font-size: 2.2vw; line-height: 1.5; border-top: 1px solid var(--line); border-left: .5vw solid var(--tone); padding-left: 1vw; white-space: nowrap; overflow: hidden } .lines b { white-space: nowrap; min-width: 8.5em; font-variant-numeric: tabular-nums } .unpaged li:nth-child(n+9) { display: none }
 .calm { text-align: center; padding: 12vh 0; line-height: 1.1 } .calm p { margin: 0 0 2vh; font-size: 2.4vw } .calm b { font-size: 10vw; color: var(--tone) } .wall p.strip { font-size: 1.6vw }
 @media (max-width: 45rem) { .hero > span, .lines li { font-size: 5vw; white-space: normal } .counts { font-size: 4vw } .hero b { font-size: 16vw } .calm p, .wall p.strip { font-size: 4.5vw } .lines b { min-width: 7em; max-width: 7em; white-space: normal } }
 /* what is old fades, the warnings about it do not */
@@ -184,7 +184,8 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
-  .act .take { display: block; grid-column: 1 / -1; background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .act .take { background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .act form:has(.take) { grid-template-columns: 4rem 1fr 1fr }
   .act .after summary, .act button[value=not_now] { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
   .bulk form { flex-direction: column; align-items: stretch } .bulk form > button { width: 100% } .bulk [value=approve] { order: 1 } .bulk [value=not_now] { order: 2 } .bulk .cancel { order: 3; align-self: center }
@@ -199,6 +200,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .stack tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
   .stack tr:first-child { border-top: 0 }
   .stack th, .stack td { display: block; border: 0; padding: .125rem 0; text-align: left }
+  .stack.channels th { width: auto }
   .stack td { position: relative; padding-left: 7.5rem }
   .stack td.number { text-align: left }
   .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
