@@ -45,10 +45,11 @@ export function remaining(ms: number): string {
   return inMinutes(minutes)
 }
 
-/** The two largest units that matter: `45 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
+/** The two largest units that matter: `45 s`, `1 min`, `75 s`, `14 min`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
   const seconds = Math.round(ms / 1000)
-  return seconds < 90 ? `${seconds} s` : inMinutes(Math.round(seconds / 60))
+  const isShort = seconds < 90 && seconds !== 60
+  return isShort ? `${seconds} s` : inMinutes(Math.round(seconds / 60))
 }
 
 function inMinutes(minutes: number): string {

@@ -77,7 +77,7 @@ ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No bea
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
-${deliveries.length === 0 ? deliveryTable(shown, now) : html`<details id="messages"${failed > 0 ? html` open` : ''}><summary>${failed === 0 ? 'Each with its attempts' : `${failed} failed`}</summary>${deliveryTable(shown, now)}</details>`}
+${deliveries.length === 0 ? deliveryTable(shown, now) : html`<details id="messages"${failed > 0 ? html` open` : ''}><summary>${failed === 0 ? 'Each with its attempts' : `${failed} of ${deliveries.length} failed`}</summary>${deliveryTable(shown, now)}</details>`}
 ${deliveries.length > maxDeliveries ? html`<p>The events API also has the older messages.</p>` : ''}
 </article>`
 }

@@ -33,8 +33,14 @@ const allIn = (host: string): { url: string; text: string }[] => {
       return { url, text: text.text }
     })
   }
-  const { actions } = json.attachments[0].content
-  return actions.map(({ url, title }: { url: string; title: string }) => ({ url, text: title }))
+  const { actions, body } = json.attachments[0].content
+  const above = body.flatMap(({ type, ...part }: { type: string; actions?: object[] }) => {
+    return type === 'ActionSet' ? part.actions! : []
+  })
+  return [...above, ...actions].map(({ url, title }: { url: string; title: string }) => ({
+    url,
+    text: title,
+  }))
 }
 
 const pathOf = (host: string) => new URL(allIn(host)[0]!.url).pathname
