@@ -206,7 +206,12 @@ export class EventBook {
     const moved = Math.abs(movedMs) >= leastMoveMs
     if (this.#docket.lies.has(key) || this.#docket.mistaken.has(record.fleet)) return
     // affected VMs speak for themselves. One that only itself names is an onlooker, but for its name
-    const isSelfNamed = record.facts.selfNamed?.includes(beacon.vm.name.toLowerCase()) === true
+    const named = (names: string[] | undefined) =>
+      names?.includes(beacon.vm.name.toLowerCase()) === true
+    const addedAt = this.#grownAt.get(key) ?? 0
+    // with this report it named itself, and before the answer came, another one named it, too
+    const isJustNamed = addedAt > takenAt && named(record.facts.namedOnce)
+    const isSelfNamed = named(record.facts.selfNamed) || isJustNamed
     const isOutsider = !hits(record.facts, beacon.vm.name) || isSelfNamed
     const isMoved = live && moved && real === event.notBeforeAt && !isOutsider
     const offMs = Math.abs((record.facts.notBeforeAt ?? 0) - (real ?? 0))
@@ -228,7 +233,6 @@ export class EventBook {
     if (plan.config.routes.some(({ match }) => match.time !== undefined)) return
     // its document did not show yet that the VM was added; a document that shows it brings its
     // channels
-    const addedAt = this.#grownAt.get(key) ?? 0
     // the event grew, or was no longer ignored, while a relay handled this report: the next one brings
     // the channels
     if (Math.max(addedAt, this.#noticedAt.get(key) ?? 0) > takenAt) return

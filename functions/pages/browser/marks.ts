@@ -12,7 +12,7 @@ const lastLabel = 0.95
 const dayMs = 86_400_000
 
 /** Marks from `from` to before `from + span`, one each `step` from midnight on. All in ms. */
-export function findMarks(from: number, span: number, step: number, isUtc: boolean): Mark[] {
+function findMarks(from: number, span: number, step: number, isUtc: boolean): Mark[] {
   const most = Math.ceil((dayMs + span) / step) + 1
   return Array.from({ length: most }, (_, i) => findTime(from, i * step, isUtc))
     .map((at) => ({ at, share: (at.getTime() - from) / span }))
