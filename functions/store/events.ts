@@ -5,7 +5,7 @@ import { type Count, eventCount } from '../core/counts.ts'
 import type { Commit } from '../core/delivery/commit.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
-import { byNeed, countNeeded, isUndecided } from '../core/event/is-over.ts'
+import { byNeed, isUndecided, rankNeed } from '../core/event/is-over.ts'
 import { findOnlyBeacon } from '../core/event/sight.ts'
 import { firstNames, summarizeEvent } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
@@ -349,7 +349,7 @@ function buildKeys(record: EventRecord, before: readonly Key[] = []): Key[] {
     keys.push({ index: endedIndex, key: buildKey(timeKey(ended.at), fleet, eventId) })
   }
   if (ended === undefined) {
-    const need: Need = [...countNeeded(record), isUndecided(record) ? 1 : 0]
+    const need: Need = [...rankNeed(record), isUndecided(record) ? 1 : 0]
     const summary = JSON.stringify(need)
     keys.push({
       index: buildKey('open', fleet),

@@ -13,17 +13,13 @@ import { channelFacts, type Relay } from './relay.ts'
 
 const maxAttempts = 100
 
-type Parts = Pick<
-  Relay,
-  | ('store' | 'config' | 'sending' | 'work' | 'work' | 'log' | 'now')
-  | ('listeningSince' | 'work' | 'work')
->
+type Needs = Pick<Relay, 'store' | 'config' | 'sending' | 'work' | 'log' | 'now' | 'listeningSince'>
 
-interface Change<D extends Decision, Loaded> {
+interface Change<D extends Decision, Beside> {
   /** Pure. It may be called again after a conflict. */
-  decide(before: EventRecord | undefined, now: number, loaded: Loaded): D
+  decide(before: EventRecord | undefined, now: number, beside: Beside): D
   /** Reads what the decision needs beside the event. */
-  load?: (before: EventRecord | undefined, now: number) => Promise<Loaded>
+  readBeside?: (before: EventRecord | undefined, now: number) => Promise<Beside>
   /** Default: the relay's clock. */
   now?: () => number
   /** The event, if the caller has read it. */
@@ -46,19 +42,19 @@ interface Job {
   resume?: () => void
 }
 
-export async function commitEvent<D extends Decision, Loaded = undefined>(
-  relay: Parts,
+export async function commitEvent<D extends Decision, Beside = undefined>(
+  relay: Needs,
   key: EventKey,
-  change: Change<D, Loaded>,
+  change: Change<D, Beside>,
 ): Promise<Committed<D>> {
   const name = JSON.stringify([key.fleet, key.eventId])
   const job: Job = { change: change as unknown as Job['change'] }
-  await relay.work.changes.make(name, job, (queue) => work(relay, key, queue as Job[]))
+  await relay.work.changes.make(name, job, (queue) => makeChanges(relay, key, queue as Job[]))
   if ('error' in job.ended!) throw job.ended.error
   return job.ended!.result as Committed<D>
 }
 
-async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
+async function makeChanges(relay: Needs, key: EventKey, queue: Job[]): Promise<void> {
   const { store } = relay
   /** The event as this loop last read or wrote it. */
   let stored: EventRecord | undefined = queue[0]!.change.known
@@ -66,7 +62,7 @@ async function work(relay: Parts, key: EventKey, queue: Job[]): Promise<void> {
     const jobs = queue.splice(0)
     try {
       const before = stored ?? (await store.readEvent(key))
-      const made = await attempt(relay, key, before, jobs)
+      const made = await decideAndWrite(relay, key, before, jobs)
       stored = made.record
       conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
       if (conflicts < maxAttempts) queue.unshift(...made.left)
@@ -100,14 +96,19 @@ interface Attempt {
 }
 
 /** Decides these changes one after the other, up to the first with moments, and writes them once. */
-async function attempt(
-  relay: Parts,
+async function decideAndWrite(
+  relay: Needs,
   key: EventKey,
   before: EventRecord | undefined,
   jobs: Job[],
 ): Promise<Attempt> {
   const times = jobs.map(({ change }) => change.now?.() ?? relay.now())
-  const { decided, record } = decideEach(jobs, before, times, await loadAll(jobs, before, times))
+  const { decided, record } = decideEach(
+    jobs,
+    before,
+    times,
+    await readAllBeside(jobs, before, times),
+  )
   const left = jobs.slice(decided.length)
   const last = decided.findLast(({ isChange }) => isChange)
   if (last === undefined || record === undefined) {
@@ -116,7 +117,7 @@ async function attempt(
     }
     return { outcome: 'made', record: before, left }
   }
-  const planned = await plan(
+  const planned = await planDeliveries(
     relay,
     before,
     { ...last.decision, record },
@@ -142,12 +143,12 @@ function decideEach(
   jobs: Job[],
   before: EventRecord | undefined,
   times: number[],
-  loaded: unknown[],
+  beside: unknown[],
 ) {
   let record = before
   const decided: { job: Job; decision: Decision; isChange: boolean }[] = []
   for (const [i, job] of jobs.entries()) {
-    const decision = job.change.decide(record, times[i]!, loaded[i])
+    const decision = job.change.decide(record, times[i]!, beside[i])
     const hasMoments = decision.moments.length > 0
     const isNews = decision.record !== record || hasMoments || job.change.isRerouted === true
     const isChange = decision.record !== undefined && isNews
@@ -158,22 +159,22 @@ function decideEach(
   return { decided, record }
 }
 
-/** Loads what each job needs, by the event before the first job. In sequence, as few read anything. */
-async function loadAll(
+/** Reads what each job needs, by the event before the first job. In sequence, as few read anything. */
+async function readAllBeside(
   jobs: Job[],
   before: EventRecord | undefined,
   times: number[],
 ): Promise<unknown[]> {
-  const loaded: unknown[] = []
+  const beside: unknown[] = []
   for (const [i, { change }] of jobs.entries()) {
-    loaded.push(change.load && (await change.load(before, times[i]!)))
+    beside.push(change.readBeside && (await change.readBeside(before, times[i]!)))
   }
-  return loaded
+  return beside
 }
 
 /** Wakes senders, readers of the stream, and answers that are held. */
 function announce(
-  relay: Parts,
+  relay: Needs,
   key: EventKey,
   before: EventRecord | undefined,
   commit: Commit,
@@ -185,8 +186,8 @@ function announce(
   if (concernsBeacons(before, record)) relay.work.holds.wake(key)
 }
 
-async function plan(
-  relay: Parts,
+async function planDeliveries(
+  relay: Needs,
   before: EventRecord | undefined,
   decision: Decision & { record: EventRecord },
   isRerouted: boolean,
@@ -198,7 +199,7 @@ async function plan(
   const reads = before !== undefined && (isNews || mayReachMore(before, record, isRerouted))
   const context = {
     deliveries: reads ? await store.readDeliveries(record) : [],
-    loaded: isNews || reads ? await load(store, isNews) : {},
+    loaded: isNews || reads ? await readForFeatures(store, isNews) : {},
     now,
     listeningSince: relay.listeningSince,
     isRerouted,
@@ -206,14 +207,15 @@ async function plan(
   return commitPlan(config.routes, channelFacts(relay), before, { record, moments }, context)
 }
 
-async function load(store: Relay['store'], isNews: boolean): Promise<Loaded> {
+/** What rules of features need beside the event, such as the mutes. */
+async function readForFeatures(store: Relay['store'], isNews: boolean): Promise<Loaded> {
   const loaded: Loaded = {}
   for (const one of loads) Object.assign(loaded, await one(store, isNews))
   return loaded
 }
 
 function logStep(
-  { log }: Parts,
+  { log }: Needs,
   { fleet, eventId, phase, epoch, policy }: EventRecord,
   decision: Decision,
   line: { event: string; fields?: (decision: Decision) => Fields } | undefined,

@@ -50,7 +50,7 @@ export async function composePart(
       askers,
     ),
     ...(buttons && { buttons }),
-    ...(await chooseMaker(relay, claimed, now)),
+    ...(await findPage(relay, claimed, now)),
     ...links,
     mayHaveHeard: mayHaveHeard(
       claimed,
@@ -74,7 +74,7 @@ function withRunbook(
 }
 
 /** The event's page, or the part of the console that an alert is about. */
-async function chooseMaker(
+async function findPage(
   relay: Relay,
   claimed: Claimed,
   now: number,

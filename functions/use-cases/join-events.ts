@@ -107,7 +107,7 @@ export async function joinOne(
 ): Promise<Outcome | 'busy'> {
   const context = buildContext(relay)
   const committed = await commitEvent(relay, news, {
-    load: async (before) => ({
+    readBeside: async (before) => ({
       refusal: before === undefined || !isOpen(before) ? await refusal() : undefined,
       taken: await takeSlotIfDue(relay, before, now),
     }),

@@ -59,7 +59,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   if (tells) await tellAzure(relay, key, known)
   await commitEvent(relay, key, {
     ...(!(tells || learns) && { known }),
-    load: (before, now) => takeSlotIfDue(relay, before, now),
+    readBeside: (before, now) => takeSlotIfDue(relay, before, now),
     decide: (before, now, taken) => decideTime(before, { ...buildContext(relay), taken }, now),
     log: {
       event: 'event_concluded',

@@ -15,7 +15,6 @@ import {
   eventGrid,
   isAffected,
   isAzure,
-  isOfNamed,
   isSpeaker,
   type Listening,
   lagMs,
@@ -129,7 +128,7 @@ function knows(
   shown: NonNullable<EventNews['shown']>,
   listening: Listening,
 ): boolean {
-  if (isOfNamed(reporter, record.facts)) return true
+  if (isAffected(record.facts, reporter)) return true
   const { beacon } = reporter
   const isBetter =
     record.started?.by === 'azure'

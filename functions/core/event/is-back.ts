@@ -18,14 +18,15 @@ import type { EventNews } from './news.ts'
 import { isWithin } from './scope.ts'
 import {
   eventGrid,
+  isAffected,
   isAzure,
   isElsewhere,
-  isOfNamed,
   isSeeing,
   isSpeaker,
   type Listening,
   lagMs,
   listShowing,
+  namesItself,
   type Reporter,
   resourceGraph,
   type Sight,
@@ -47,7 +48,7 @@ export function isBack(
   const { facts, ended } = record
   const { polledAt } = reporter
   if (shown === undefined || polledAt <= ended.at) return false
-  if (ended.inferred === 'vm_gone') return isOfNamed(reporter, facts, shown)
+  if (ended.inferred === 'vm_gone') return isNamed(facts, reporter, shown)
   if (ended.outcome === 'lost') return !isElsewhere(facts, reporter)
   // others may send in its name: first an end, then what they like
   if (reporter.beacon === eventGrid) return false
@@ -57,16 +58,20 @@ export function isBack(
   const isSoon = polledAt < wasBackAt + onlookersAgainMs
   // one of two may be made up, too
   if (isSoon && !isOwnOf(reporter, facts) && !mostShow(record, reporter, listening, 2)) return false
-  if (ended.by !== undefined && outweighs(record, reporter, shown, speaks)) return true
+  if (ended.by !== undefined && refutesEnd(record, reporter, shown, speaks)) return true
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   const isAgain = speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
   return isAgain || isMovedAway(record, reporter, shown, listening)
 }
 
+function isNamed(facts: Facts, reporter: Reporter, shown: ShownEvent): boolean {
+  return isAffected(facts, reporter) || namesItself(facts, reporter, shown)
+}
+
 /** An affected VM, and none that at first only itself named. */
 function isOwnOf(reporter: Reporter, facts: Facts): boolean {
-  return isOfNamed(reporter, facts) && !facts.namedOnce?.includes(reporter.vm.toLowerCase())
+  return isAffected(facts, reporter) && !facts.namedOnce?.includes(reporter.vm.toLowerCase())
 }
 
 /** All its VMs lack it. Two onlookers at least, and most of all, go on showing it for VMs that may have no beacon. */
@@ -77,7 +82,7 @@ function isMovedAway(
   listening: Listening,
 ): boolean {
   const { facts, ended, sights } = record
-  const affected = sights.filter((one) => isOfNamed(one, facts))
+  const affected = sights.filter((one) => isAffected(facts, one))
   const others = listShowing(sights, listening).filter(({ beacon }) => beacon !== reporter.beacon)
   return (
     affected.length > 0 &&
@@ -113,7 +118,7 @@ function mostShow(
 }
 
 /** The end was a word, or onlookers proved it: who shows its start, or goes on showing it, is right. */
-function outweighs(
+function refutesEnd(
   { ended, started }: EndedRecord,
   { polledAt }: Reporter,
   { status }: ShownEvent,
@@ -134,17 +139,17 @@ export function reopened(
   const { vm, polledAt } = reporter
   const { eventId: _, status, ...values } = shown
   // one that only itself names changes nothing that a VM has shown as its own
-  const affected = sights.filter((one) => isOfNamed(one, facts))
+  const affected = sights.filter((one) => isAffected(facts, one))
   const isWrongStart = isOfStart({ ...record, ended, ...(before && { started: before }) })
   const knows =
-    isOfNamed(reporter, facts) ||
+    isAffected(facts, reporter) ||
     ended.outcome === 'lost' ||
     ended.inferred === 'vm_gone' ||
     (!isWrongStart && affected.every(({ missing }) => missing !== undefined))
   const next = knows
     ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
     : facts
-  const isByItself = !isOfNamed(reporter, facts) && isOfNamed(reporter, next)
+  const isByItself = !isAffected(facts, reporter) && isAffected(next, reporter)
   const now = isByItself ? withNamedOnce(next, [vm]) : next
   const { history } = addHistory(record as EndedRecord, {
     at: polledAt,

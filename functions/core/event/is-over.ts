@@ -53,7 +53,7 @@ export function isUndecided(record: EventRecord): boolean {
 /** How soon people need an open event. */
 type Need = readonly [isDecided: 0 | 1, notBeforeAt: number, ...unknown[]]
 
-export function countNeeded({ started, decided, facts }: EventRecord): [0 | 1, number] {
+export function rankNeed({ started, decided, facts }: EventRecord): [0 | 1, number] {
   const isDecided = started !== undefined || decided !== undefined
   return [isDecided ? 1 : 0, facts.notBeforeAt ?? 0]
 }

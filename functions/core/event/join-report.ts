@@ -26,7 +26,6 @@ import {
   isAzure,
   isElsewhere,
   isNews,
-  isOfNamed,
   type Listening,
   type Missing,
   namesItself,
@@ -49,7 +48,7 @@ export function joinedBy(
   news: EventNews,
   listening: Listening,
 ): EventRecord | undefined {
-  if (before === undefined) return ofTrace(reporter, news) ?? begun(reporter, news)
+  if (before === undefined) return traceRecord(reporter, news) ?? begun(reporter, news)
   const { home } = before.facts
   if (home?.listed && isElsewhere(before.facts, reporter)) return undefined
   if (isMoved(before, news)) return anew(before, reporter, news.shown!)
@@ -85,7 +84,7 @@ function anew(record: EventRecord, reporter: Reporter, shown: ShownEvent): OpenR
 }
 
 /** Azure's word about the end of an event that nobody knows: so an older word about its begin asks nobody. */
-function ofTrace(
+function traceRecord(
   { vm }: Reporter,
   { fleet, eventId, over, trace }: EventNews,
 ): EventRecord | undefined {
@@ -106,7 +105,7 @@ function begun(reporter: Reporter, news: EventNews): OpenRecord | undefined {
   const last = shown ?? seen.at(-1)?.event
   if (last === undefined) return undefined
   const { eventId: _, status: _s, ...values } = last
-  const home = isOfNamed(reporter, values) ? readHome(reporter) : undefined
+  const home = isAffected(values, reporter) ? readHome(reporter) : undefined
   const facts = { ...values, ...(home && { home }) }
   // Azure's list is two minutes old, and says nothing of when the event was new
   const readAt = news.isListed ? reporter.heardAt : reporter.polledAt
@@ -148,13 +147,13 @@ const lateMs = 60_000
 const onlookerAgeMs = 2 * 3_600_000
 
 function oldestBelieved(reporter: Reporter, facts: Facts): number {
-  const isKnowing = isAzure(reporter) || isOfNamed(reporter, facts)
+  const isKnowing = isAzure(reporter) || isAffected(facts, reporter)
   return isKnowing ? 0 : reporter.heardAt - onlookerAgeMs
 }
 /** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
 function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
   const { facts } = record
-  const home = facts.home ?? (isOfNamed(reporter, facts) ? readHome(reporter) : undefined)
+  const home = facts.home ?? (isAffected(facts, reporter) ? readHome(reporter) : undefined)
   return home === facts.home ? record : { ...record, facts: { ...facts, ...(home && { home }) } }
 }
 
@@ -269,7 +268,7 @@ function sightAfter(
   const { workloads: _, ...who } = reporter
   return {
     ...who,
-    ...ofRunner(known, reporter, shown !== undefined),
+    ...chooseRun(known, reporter, shown !== undefined),
     firstSeenAt: record.epoch > 1 && known === undefined ? reporter.polledAt : firstSeenAt,
     shows,
     ...(isOwn && namedItself(known, reporter)),
@@ -283,7 +282,7 @@ function sightAfter(
  * What a node ran before the event, not what it runs afterwards. While no runner answers, what was known
  * of it still holds.
  */
-function ofRunner(
+function chooseRun(
   known: Sight | undefined,
   { restores = known?.restores, node = known?.node, workloads }: Reporter,
   isShown: boolean,

@@ -119,23 +119,20 @@ export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean 
   return !(isOfGroup && isSameName(subscriptionId, home.subscriptionId ?? subscriptionId))
 }
 
-/** Whether one of these names the reporter's VM. Azure's word from outside is no VM, whatever they name. */
-export function isOfNamed(one: Place & Pick<Reporter, 'vm'>, ...named: Named[]): boolean {
-  const vm = one.vm.toLowerCase()
-  const names = (facts: Named) => hits(facts, vm) && !facts.selfNamed?.includes(vm)
-  return !isAzure(one) && !named.some((facts) => isElsewhere(facts, one)) && named.some(names)
+/**
+ * It is one of the event's VMs, and in no other place. One that only itself names is an onlooker. Azure's word from
+ * outside is no VM, whatever it is called.
+ */
+export function isAffected(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
+  return mayBeHit(facts, one) && !facts.selfNamed?.includes(one.vm.toLowerCase())
 }
 
 /** The reporter's own document names its VM, and the VM is where the event's VMs are. */
 export function namesItself(facts: Named, one: Reporter, shown: Named): boolean {
-  return isOfNamed(one, shown) && !isElsewhere(facts, one)
+  return isAffected(shown, one) && !isElsewhere(facts, one)
 }
 
-export function isAffected(facts: Named, sight: Sight): boolean {
-  return isOfNamed(sight, facts)
-}
-
-/** The VM has the name of an event's VM, and is in no other place. It may be the only one to say so. */
+/** Has the name of one of the event's VMs, and is in no other place. It may be the only one to say so. */
 export function mayBeHit(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
   return !isAzure(one) && hits(facts, one.vm) && !isElsewhere(facts, one)
 }
@@ -212,7 +209,7 @@ export function isSpeaker(
   shown: Named,
   listening: Listening,
 ): boolean {
-  if (isOfNamed(reporter, facts)) return true
+  if (isAffected(facts, reporter)) return true
   const affected = sights.filter((one) => isAffected(facts, one))
   const seeing = seeingVms(affected, listening)
   if (namesItself(facts, reporter, shown))
@@ -234,7 +231,7 @@ export function saidBy(
 ): { by?: 'azure' | 'onlooker'; vm?: string; onlooker?: string } {
   if (reporter.beacon === eventGrid) return { by: 'azure' }
   if (isAzure(reporter)) return {}
-  return isOfNamed(reporter, facts)
+  return isAffected(facts, reporter)
     ? { vm: reporter.vm }
     : { by: 'onlooker', onlooker: reporter.beacon }
 }

@@ -139,7 +139,7 @@ function kept(others: Holder[], before: Holder | undefined): Holder[] {
 export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: number): boolean {
   if (stored === undefined) return true
   if (stored.ended !== undefined) {
-    if (isDoubtful(stored, now)) return false
+    if (mayBeBack(stored, now)) return false
     const isLate = now - stored.ended.at >= restoreWithinMs
     return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
   }
@@ -148,7 +148,7 @@ export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: 
 }
 
 /** The event's end is a word alone, until one who knows lacks the event, or the word stood for a while. */
-function isDoubtful({ ended, facts, sights }: EventRecord, now: number): boolean {
+function mayBeBack({ ended, facts, sights }: EventRecord, now: number): boolean {
   const lacks = sights.filter(({ missing }) => missing !== undefined)
   const isShown = lacks.some(
     (one) => (ended?.by === 'azure' && one.beacon === resourceGraph) || isAffected(facts, one),

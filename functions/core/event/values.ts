@@ -8,7 +8,6 @@ import { differs, toShown } from './shown.ts'
 import {
   eventGrid,
   isAffected,
-  isOfNamed,
   isSeeing,
   type Listening,
   lagMs,
@@ -90,7 +89,7 @@ function knownBeside(
   const knows =
     shown.status === 'Scheduled' &&
     shown.durationSeconds !== undefined &&
-    isOfNamed(reporter, facts)
+    isAffected(facts, reporter)
   if (!knows) return facts
   const known = toShown({ ...facts, status: shown.status })
   const knowing = sights.filter(
@@ -136,7 +135,7 @@ function takenFrom(
       return false
     if (!isOfAffected) return isMostShown(name, record, others, reporter, { known, own }, listening)
     // one that is not known as affected, and changes its word, does not outweigh those that keep theirs
-    const isKnown = isOfNamed(reporter, facts)
+    const isKnown = isAffected(facts, reporter)
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || affected.every(({ shows }) => differs(name, known, shows))
   })
@@ -188,7 +187,7 @@ function seenBeside(
  * but for Azure's list.
  */
 function mayFill(record: EventRecord, reporter: Reporter, listening: Listening): boolean {
-  if (reporter.beacon === resourceGraph || isOfNamed(reporter, record.facts)) return true
+  if (reporter.beacon === resourceGraph || isAffected(record.facts, reporter)) return true
   return seenBeside(record, reporter, listening).affected.length === 0
 }
 

@@ -9,7 +9,6 @@ import {
   countDistinct,
   isAffected,
   isAzure,
-  isOfNamed,
   isSeeing,
   type Listening,
   lagMs,
@@ -48,8 +47,8 @@ export function outweighs(
   if (mayAgree(affected, reporter, shown)) return false
   if (reporter.beacon === resourceGraph) return shownByVms(names) > 0
   const isOwn = own?.isHit === true && namesItself(facts, reporter, shown)
-  if ((!isOwn || isOfNamed(reporter, facts)) && mayLag(record, reporter, affected)) return false
-  const isListed = readList(record, listening)
+  if ((!isOwn || isAffected(facts, reporter)) && mayLag(record, reporter, affected)) return false
+  const isListed = judgeByList(record, listening)
   const count = countVoice(own) + shownByVms(names)
   const isOnList = isListed(isOwn ? own.vm : '', names)
   // others may show a third list, which those that count now do not
@@ -63,7 +62,7 @@ export function outweighs(
 }
 
 /** Whether Azure's list names a VM, or the same VMs. */
-function readList(record: EventRecord, listening: Listening) {
+function judgeByList(record: EventRecord, listening: Listening) {
   const listed = listedVms(record, listening)
   const list = record.sights.find(({ beacon }) => beacon === resourceGraph)
   return (vm: string, names?: string) =>

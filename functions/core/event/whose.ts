@@ -7,7 +7,6 @@ import { differs, toShown } from './shown.ts'
 import {
   heardAt,
   isAffected,
-  isOfNamed,
   isSeeing,
   type Listening,
   lagMs,
@@ -53,7 +52,7 @@ export function speaksForIt(
   shown: Facts,
   listening: Listening,
 ): boolean {
-  if (isOfNamed(reporter, record.facts)) return true
+  if (isAffected(record.facts, reporter)) return true
   return (
     !isUnlisted(record, reporter, listening) &&
     !isOutvoted(record, reporter, shown, listening) &&

@@ -44,7 +44,7 @@ export function channelsFor(
   const later = known.filter((one) => reachedAt(one.notification.at, moment).includes(one.channel))
   const kept = keptBy(known, reachedAt)
   const further = routes
-    .filter((route) => isFleet(route, record.fleet) && names(route, moment, record))
+    .filter((route) => isFleet(route, record.fleet) && namesMoment(route, moment, record))
     .flatMap((route) => route.channels.filter((name) => kept.has(name)))
   const channels = new Set([
     ...reachedAt(now, moment),
@@ -145,7 +145,7 @@ function isFleet({ match }: Route, fleet: string): boolean {
   return match.fleet?.includes(fleet) ?? true
 }
 
-function names(route: Route, moment: Moment, { reminders }: EventRecord): boolean {
+function namesMoment(route: Route, moment: Moment, { reminders }: EventRecord): boolean {
   if (!(route.moments?.includes(moment) ?? true)) return false
   return (
     moment !== 'reminder' ||

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import type { RemovedChannel, Troubled } from '../../core/delivery/health.ts'
 import type { EventRecord } from '../../core/event/event.ts'
-import { byNeed, countNeeded } from '../../core/event/is-over.ts'
+import { byNeed, rankNeed } from '../../core/event/is-over.ts'
 import { reasonIn } from '../../core/message/reason.ts'
 import { isBound, may } from '../../core/rules/access.ts'
 import { channelsRouted } from '../../core/rules/routes.ts'
@@ -112,7 +112,7 @@ async function show(relay: Relay, c: Context, visitor: Visitor, view: View): Pro
   const cards = await Promise.all(
     snapshot.records
       .map((record, i) => ({ record, deliveries: snapshot.deliveries[i] }))
-      .sort((a, b) => byNeed(countNeeded(before(a.record)), countNeeded(before(b.record))))
+      .sort((a, b) => byNeed(rankNeed(before(a.record)), rankNeed(before(b.record))))
       .map(({ record, deliveries }) => composeCard(record, deliveries)),
   )
   // the page that was open may be old
