@@ -114,6 +114,11 @@ export interface Notifier<Own> {
   rate: Rate
   /** Undefined if a message can only link to the event's page. */
   buttons: ButtonSupport | undefined
+  /**
+   * Bytes of the longest link, if a message has only one for all its events. A message then has no more events than
+   * such a link can name.
+   */
+  roomForLink?(channel: Own): number
   /** Makes one attempt. Throws only what `posts` throws. The result contains no secret. */
   notify(outgoing: Outgoing, channel: Own, send: Send): Promise<Notified>
 }

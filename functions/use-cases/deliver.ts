@@ -24,7 +24,6 @@ import { channelsInstead } from '../core/delivery/instead.ts'
 import { judgeDelivery, type Known } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { storedChannels } from '../features/targets.ts'
-import { listLink } from '../links/link.ts'
 import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
 import { postRows } from '../store/small-rows.ts'
 import type { Claim, Pacing } from '../store/store.ts'
@@ -32,6 +31,7 @@ import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
 import { partsTogether } from './decision-buttons.ts'
 import { type Finish, setApart, settle } from './finish-attempt.ts'
+import { linkToAll, partsOfOneLink } from './one-link.ts'
 import {
   channelFacts,
   channelNamed,
@@ -103,7 +103,8 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
   const prepared: Prepared[] = []
   for (const claimed of group) prepared.push(await prepare(relay, claimed, target))
 
-  const parts = partsTogether(prepared.flatMap(({ next }) => ('part' in next ? next.part : [])))
+  const ready = partsTogether(prepared.flatMap(({ next }) => ('part' in next ? next.part : [])))
+  const parts = await partsOfOneLink(relay, channel, ready)
   const sent =
     channel && parts.length > 0 ? await send(relay, parts, { ...target, channel }) : undefined
 
@@ -222,7 +223,7 @@ async function send(
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
   const posts = listPosts(relay, first.delivery)
-  const listUrl = await listLink(relay, listedIn(parts), now)
+  const listUrl = await linkToAll(relay, parts, now)
   const list = listUrl === undefined ? {} : { listUrl }
   const { wait } = relay
   const outgoing: Outgoing = {
@@ -262,12 +263,6 @@ function listPosts(
     read: () => postRows.read(store, key),
     write: (state, basedOn) => postRows.write(store, { state }, basedOn, key),
   }
-}
-
-/** The deliveries that have an approve page. */
-function listedIn(parts: Part[]): Claimed[] {
-  const hasEvent = ({ pageUrl, message }: Part) => pageUrl !== undefined && !message.opensConsole
-  return parts.filter(hasEvent).map(({ delivery }) => delivery)
 }
 
 /** When to send a failed list again. Its messages stay one list. */

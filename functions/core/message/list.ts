@@ -1,5 +1,6 @@
 // The text of several messages in one field that has a limit. Every event is named before any gets its
 // sentences: who misses a sentence can open the page, who misses an event does not know of it.
+import { cut } from '../../../shared/text.ts'
 import type { Message } from './shape.ts'
 import { namesOfVms } from './step.ts'
 
@@ -8,7 +9,7 @@ type Told = Pick<Message, 'sign' | 'title' | 'lines' | 'facts'>
 /** `fits`: whether a text has room. Says how many events are not named, if the titles alone do not fit. */
 export function listText(messages: Told[], fits: (text: string) => boolean): string {
   const blocks = messages.map(({ sign, title }) => [`${sign} ${title}`])
-  if (!fits(composeText(blocks))) return firstTitles(blocks, fits)
+  if (!fits(composeText(blocks))) return shortTitles(blocks, fits) ?? firstTitles(blocks, fits)
   for (const [place, message] of messages.entries()) {
     for (const line of listedLines(message)) {
       blocks[place]!.push(line)
@@ -36,6 +37,21 @@ const isCut = / and \d+ more$/
 function composeText(blocks: string[][]): string {
   const isLong = blocks.some(({ length }) => length > 1)
   return blocks.map((block) => block.join('\n')).join(isLong ? '\n\n' : '\n')
+}
+
+/** Of a title that is cut, its fleet and its event are left. */
+const leastTitle = 40
+/** Titles are cut to this part of their length, again and again. */
+const shrink = 0.85
+
+/** The longest titles are cut, so that long names of one event leave out no other. */
+function shortTitles(titles: string[][], fits: (text: string) => boolean): string | undefined {
+  const longest = Math.max(...titles.map(([title]) => title!.length))
+  for (let most = longest; most >= leastTitle; most = Math.floor(most * shrink)) {
+    const text = composeText(titles.map(([title]) => [cut(title!, most)]))
+    if (fits(text)) return text
+  }
+  return undefined
 }
 
 function firstTitles(titles: string[][], fits: (text: string) => boolean): string {

@@ -28,6 +28,7 @@ const messages: Notifier<Http> = {
   // Chats take about one message a second; most answer 429 to more. The link of 8 events fits 512 characters.
   rate: { everyMs: 1_000, burst: 2, together: 8, atOnce: 4 },
   buttons: undefined,
+  roomForLink: ({ body, limits }) => roomForLink(body, limits),
   notify(outgoing, channel, send) {
     // what a template says of one event, it says of the most urgent one
     const parts = byUrgency([outgoing, ...outgoing.also], ({ message }) => message)
