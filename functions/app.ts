@@ -37,8 +37,9 @@ export function createParts(relay: Relay): Parts {
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
   const door = createDoor(relay.host)
+  const pages = createDoor(relay.host)
   const limited = limitRates(() => relay.now())
-  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door }
+  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door, pages }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)

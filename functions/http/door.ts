@@ -11,8 +11,8 @@ import { problem } from './problem.ts'
 /** Waiting requests of one asker: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
-/** Strangers are one asker, and so are all holders of one link. */
-type Asker = Access | 'stranger' | { link: string }
+/** Strangers are one asker, and so are all holders of the links that one channel got. */
+type Asker = Access | 'stranger' | { holder: string }
 
 export interface Door {
   /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
@@ -62,7 +62,7 @@ export function createDoor({
 
 function nameAsker(asker: Asker): string {
   if (asker === 'stranger') return asker
-  return 'link' in asker ? `link ${asker.link}` : describeAccess(asker)
+  return 'holder' in asker ? `holder ${asker.holder}` : describeAccess(asker)
 }
 
 /** Middleware behind `admit`. */

@@ -26,6 +26,8 @@ export interface Shared {
   reports: ReportCounts
   routes: readonly Route[]
   door: Door
+  /** Another door, for pages of one event: people wait for no list, and for few other pages. */
+  pages: Door
 }
 
 /**

@@ -6,7 +6,7 @@ import { createDoor } from '../../functions/http/door.ts'
 import { createListToken, createToken } from '../../functions/links/link.ts'
 import { startRelay, world } from '../support/relay.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
-import { adminKey, event, eventId, FakeBeacon } from '../support/world.ts'
+import { adminKey, event, eventId, FakeBeacon, testKey } from '../support/world.ts'
 
 const token = (id: string): Access => ({ by: 'token', id, name: id, scopes: ['read'] })
 
@@ -93,14 +93,47 @@ describe('a relay', () => {
     const closed = new Promise<void>((resolve) => {
       open = resolve
     })
-    world.relay.host.pause = () => closed
+    let held = 0
+    // lists take all places, and keep them
+    world.relay.host.pause = async () => {
+      if (held < world.relay.host.readPlaces) {
+        held += 1
+        await closed
+      }
+    }
     world.app = createApp(world.relay)
     const pages = Array.from({ length: 60 }, () => world.app.request(ofAll))
     await new FakeBeacon(world, 'web_1').sees([event()])
+    await expect.poll(() => held).toBe(world.relay.host.readPlaces)
     expect((await world.app.request(ofOne)).status).toBe(200)
     expect(await Promise.race([...pages, 'none is answered'])).toBe('none is answered')
     open()
     expect((await pages[0]!).status).toBe(200)
+  })
+
+  test('answers the page of another fleet while holders of many links look at pages', async () => {
+    const { linkKeys } = world.relay.credentials
+    const ids = Array.from({ length: 60 }, (_, i) => `event-${i}`)
+    await new FakeBeacon(world, 'web_0').sees(ids.map((id) => event({ eventId: id })))
+    await new FakeBeacon(world, 'web_1', { fleet: 'test', key: testKey }).sees([event()])
+    const made = { channel: 'chat', issuedAt: world.clock.now }
+    const linkTo = async (fleet: string, id: string) =>
+      `/approve/${await createToken(linkKeys, { ...made, fleet, eventId: id })}`
+    const flood = await Promise.all(ids.map((id) => linkTo('prod', id)))
+    const other = await linkTo('test', eventId)
+    const answered: string[] = []
+    world.relay.host.readPlaces = 1
+    world.relay.host.pause = () => new Promise((resolve) => setImmediate(resolve))
+    world.app = createApp(world.relay)
+    const look = async (path: string) => {
+      expect((await world.app.request(path)).status).toBe(200)
+      answered.push(path)
+    }
+    const all = flood.map(look)
+    await Promise.race(all)
+    await look(other)
+    expect(answered.indexOf(other)).toBeLessThan(30)
+    await Promise.all(all)
   })
 
   test('starts 6 drills of one asker in 10 minutes at most', async () => {

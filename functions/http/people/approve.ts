@@ -47,9 +47,9 @@ const showPage = route({
   summary: 'The page behind a link. It changes nothing.',
   answers: { 200: pageAnswer },
   handler:
-    ({ relay, linkGuard, door }) =>
+    ({ relay, linkGuard, door, pages }) =>
     (c) =>
-      getPage(relay, linkGuard, door, c),
+      getPage(relay, linkGuard, { door, pages }, c),
 })
 
 const submitPage = route({
@@ -88,7 +88,12 @@ export const pageRoutes: Route[] = [showPage, submitPage, listMethods]
 /** An open page asks for news this often. */
 const refreshSeconds = 5
 
-async function getPage(relay: Relay, guard: LinkGuard, door: Door, c: Context): Promise<Response> {
+async function getPage(
+  relay: Relay,
+  guard: LinkGuard,
+  { door, pages }: { door: Door; pages: Door },
+  c: Context,
+): Promise<Response> {
   const link = await readLink(relay, guard, c)
   if (link instanceof Response) return link
   // a page that is open already, so this says nothing about a person's attention
@@ -99,9 +104,14 @@ async function getPage(relay: Relay, guard: LinkGuard, door: Door, c: Context): 
     const opened = await find(relay, c, link.token)
     return opened instanceof Response ? opened : showOpened(relay, c, link, opened, have)
   }
-  if (link.token === undefined || !('events' in link.token)) return answer()
+  const { token } = link
+  if (token === undefined) return answer()
   // a list takes as long as all its events
-  const passed = await door.pass({ link: link.name }, answer)
+  const isList = 'events' in token
+  const place = isList ? token.channel : `${token.fleet}/${token.channel}`
+  // of one event, anybody may have many links
+  const holder = signedInAs(relay, c) ?? place
+  const passed = await (isList ? door : pages).pass({ holder }, answer)
   return passed === 'full' ? page(c, 429, busyPage()) : passed
 }
 
@@ -175,7 +185,7 @@ async function postDecision(
   return decide(relay, c, form, one, async (shown) => {
     const place = Number(form.place)
     // the decision has waited for nobody
-    const listed = await door.pass({ link: link.name }, async () => {
+    const listed = await door.pass({ holder: list.channel }, async () => {
       const records = (await readRecords(relay, list)).with(place, shown.record)
       const all = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
       return listPage(all.with(place, shown), await buildLive(relay, c, records))
