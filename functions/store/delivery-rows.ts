@@ -15,13 +15,16 @@ export const countsIndex = 'counts'
 export const endedIndex = 'ended'
 export const failedIndex = 'failed'
 
-/** `storedIds`: those for which a delivery of the row still waits. */
+/**
+ * `names`: of a row of stored channels, the ids of those for which a delivery still waits; else the first VM of the
+ * event.
+ */
 export type PendingSummary = [
   channel: string,
   fleet: string,
   plannedAt: number,
   eventId: string,
-  storedIds?: string[],
+  names?: string[],
 ]
 
 /** Whether the list is a summary: flipped bits may leave another list. */
@@ -46,6 +49,8 @@ export interface StoredDelivery extends Omit<Delivery, 'fleet' | 'eventId' | 'no
   keyAt?: number | undefined
   /** When its last attempt failed. */
   triedAt?: number
+  /** The event's first VM, in lower case. Absent for a stored channel, and if the event has none. */
+  vm?: string
   /** Changes of the counts, each with its position. */
   counted?: [position: number, counts: Count[]][]
 }
@@ -120,7 +125,9 @@ export function toStored(
   const { event, ...rest } = notification
   const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
   const where = sequence === undefined ? { event } : { sequence }
-  return { ...own, ...keyAt, ...where, notification: rest as StoredDelivery['notification'] }
+  const [first] = isSubscriber(own) ? [] : event.facts.resources
+  const vm = first === undefined ? {} : { vm: first.toLowerCase() }
+  return { ...own, ...keyAt, ...where, ...vm, notification: rest as StoredDelivery['notification'] }
 }
 
 export function toDelivery(
@@ -129,7 +136,7 @@ export function toDelivery(
   event: EventView,
 ): Delivery {
   const { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, ...rest } = stored
-  const { sequence: _s, event: _e, ...own } = rest
+  const { sequence: _s, event: _e, vm: _v, ...own } = rest
   return {
     ...own,
     fleet,
@@ -214,7 +221,7 @@ function buildKeys(stored: StoredDeliveries): Key[] {
   return keys
 }
 
-function isSubscriber({ channel }: StoredDelivery): boolean {
+function isSubscriber({ channel }: Pick<Delivery, 'channel'>): boolean {
   return readStoredId(channel) !== undefined
 }
 
@@ -237,14 +244,15 @@ export function pendingKey(
 
 function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   const { fleet, eventId } = stored
-  const { channel, state, plannedAt, counted = [] } = one
+  const { channel, state, plannedAt, vm, counted = [] } = one
   const keys: Key[] = counted.map(([position, counts]) => {
     const key = buildKey(timeKey(position), one.id)
     return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
   })
   const storedId = readStoredId(channel)
   if (state === 'pending' && storedId === undefined) {
-    const summary = JSON.stringify([channel, fleet, plannedAt, eventId] satisfies PendingSummary)
+    const all: PendingSummary = [channel, fleet, plannedAt, eventId]
+    const summary = JSON.stringify(vm === undefined ? all : [...all, [vm]])
     keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })
   }
   if (hasFailed(one)) {

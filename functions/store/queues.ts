@@ -24,6 +24,8 @@ const maxPages = 512
 const maxQueuePages = 25
 /** Events that are read at once. */
 const eventsAtOnce = 8
+/** A VM with more waiting messages lets those of other VMs go first. */
+const maxAhead = 5
 /** Another worker's request may end long before its lease: look again after this time. */
 const lookAgainMs = 2_000
 
@@ -48,12 +50,20 @@ export interface Pending extends HeldDelivery {
   partition: HeldPartition
   /** When the delivery can be sent. */
   at: number
+  /** Its VM has many. */
+  isOfCrowd: boolean
 }
 
 /** A delivery that this worker has under way: it can be sent again when its lease ends. */
 interface UnderWay {
   at: number
   one?: undefined
+}
+
+/** `until`: when the lease ends, if this worker has the entry under way. */
+interface Looked {
+  entry: Found
+  until: number | undefined
 }
 
 export type Partitions = Map<string, HeldPartition>
@@ -123,8 +133,8 @@ export class Queues {
   }
 
   /**
-   * The deliveries of a queue that need not wait for an earlier one of their event, by time. Ends
-   * at an entry that is too late.
+   * The deliveries of a queue that need not wait for an earlier one of their event, by time, but those of a VM with
+   * many come last. What is too late is left out.
    */
   async *sendableIn(
     queue: FleetQueue,
@@ -134,27 +144,34 @@ export class Queues {
     isLate: (at: number) => boolean,
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
-    for await (const entries of this.#entriesOf(queue)) {
-      const due = entries.filter(({ key }) => !isLate(readTime(key)))
-      if (due.length === 0) return
-      const looked = due.filter(isFree).map((entry) => {
-        return { entry, until: this.#underWayUntil(entry.key, now) }
-      })
-      const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
-      await this.#load(free, partitions)
-      for (const { entry, until } of looked) {
-        if (isLate(readTime(entry.key))) return
-        if (until === undefined) yield* listHeads(entry, queue.channel, partitions, now, shown)
-        else yield { at: until }
+    const isDue = ({ key }: Found) => !isLate(readTime(key))
+    const look = ({ entry, until }: Looked, isOfCrowd: boolean): (Pending | UnderWay)[] => {
+      if (until !== undefined) return [{ at: until }]
+      const heads = isDue(entry) ? listHeads(entry, queue.channel, partitions, now, shown) : []
+      return heads.map((one) => ({ ...one, isOfCrowd }))
+    }
+    for await (const page of this.#pagesOf(queue)) {
+      for (const { entries, isOfCrowd } of buildChunks(page.filter(isDue))) {
+        const free = entries.filter(isDue).filter(isFree)
+        const looked = await this.#loadFree(free, partitions, now)
+        for (const one of looked) yield* look(one, isOfCrowd)
       }
+      if (!page.every(isDue)) return
     }
   }
 
-  /** Yields as many entries at once as may be read together. */
-  async *#entriesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
+  /** Reads the events of those entries that this worker has not under way. */
+  async #loadFree(entries: Found[], partitions: Partitions, now: number): Promise<Looked[]> {
+    const looked = entries.map((entry) => ({ entry, until: this.#underWayUntil(entry.key, now) }))
+    const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
+    await this.#load(free, partitions)
+    return looked
+  }
+
+  async *#pagesOf({ channel, fleet, entries }: FleetQueue): AsyncGenerator<Found[]> {
     let page = entries
     for (let pages = 1; pages <= maxQueuePages; pages++) {
-      for (let i = 0; i < page.length; i += eventsAtOnce) yield page.slice(i, i + eventsAtOnce)
+      yield page
       const last = page.at(-1)
       if (last === undefined || page.length < pageSize) return
       const from = justAfter(last.key)
@@ -220,9 +237,9 @@ function chooseGroup({ partition, row }: Found): string {
 
 /** False: no stored channel of the row has room, so nobody needs to read it. */
 export function hasRoom(entry: Found, roomOf: Pacing['roomOf']): boolean {
-  const [, , , , storedIds] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
+  const [channel, , , , ids] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
   const isFree = (one: string) => roomOf(storedChannel(one)) > 0
-  return storedIds?.some(isFree) ?? true
+  return channel !== subscribers || (ids?.some(isFree) ?? true)
 }
 
 /** The next delivery of the entry's event to each of the entry's channels, each only once. */
@@ -232,7 +249,7 @@ function listHeads(
   partitions: Partitions,
   now: number,
   shown: Set<string>,
-): Pending[] {
+): Omit<Pending, 'isOfCrowd'>[] {
   const partition = partitions.get(chooseGroup(entry))!
   return listChannels(entry, channel, partition).flatMap((own) => {
     const head = buildHead(partition, own, now)
@@ -251,6 +268,28 @@ function listChannels(entry: Found, channel: string, { deliveries }: HeldPartiti
   return own.map(({ one }) => one.channel)
 }
 
+/** Entries whose events are read together. Those of VMs that have many come last. */
+function buildChunks(entries: Found[]): { entries: Found[]; isOfCrowd: boolean }[] {
+  const crowd = new Set(entries.length <= maxAhead ? [] : findCrowds(entries))
+  const cut = (some: Found[], isOfCrowd: boolean) =>
+    Array.from({ length: Math.ceil(some.length / eventsAtOnce) }, (_, i) => {
+      return { entries: some.slice(i * eventsAtOnce, (i + 1) * eventsAtOnce), isOfCrowd }
+    })
+  const few = entries.filter((one) => !crowd.has(one))
+  return [...cut(few, false), ...cut([...crowd], true)]
+}
+
+function findCrowds(entries: Found[]): Found[] {
+  const named = entries.map((entry) => {
+    const [channel, , , , names] = summaryIn<PendingSummary>(entry, undefined, isPending) ?? []
+    return { entry, vm: channel === subscribers ? undefined : names?.[0] }
+  })
+  const counts = Map.groupBy(named, ({ vm }) => vm)
+  return named
+    .filter(({ vm }) => vm !== undefined && counts.get(vm)!.length > maxAhead)
+    .map(({ entry }) => entry)
+}
+
 /** The channel and fleet of an entry. */
 function buildQueue(key: string): string {
   return key.split('|', 2).join('|')
@@ -265,7 +304,7 @@ export function firstEntryAt({ fleets }: Waiting): number {
   return Math.min(...fleets.map(({ entries }) => readTime(entries[0]!.key)))
 }
 
-/** The one that is due longest comes first. */
+/** The one that is due longest comes first, but those of VMs that have many come last. */
 export function byDue(a: Pending, b: Pending): number {
-  return a.at - b.at || a.one.seq - b.one.seq
+  return Number(a.isOfCrowd) - Number(b.isOfCrowd) || a.at - b.at || a.one.seq - b.one.seq
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Rate } from '../../../functions/core/delivery/rate.ts'
+import { toView } from '../../../functions/core/event/view.ts'
 import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
-import { at, delivery, record } from '../../support/records.ts'
+import { at, delivery, facts, notification, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const single: Rate = { everyMs: 1_000, burst: 1, together: 1, atOnce: 4 }
@@ -45,6 +46,27 @@ export function turnPromises(bench: Bench): void {
         'stage-1',
         'stage-2',
       ])
+    })
+
+    test('a VM with more than five messages lets those of other VMs go first', async () => {
+      const owe = async (vm: string, count: number, nextAt: number) => {
+        for (let i = 0; i < count; i++) {
+          const id = `${vm}-${i}`
+          const own = { eventId: id, facts: facts({ resources: [vm] }) }
+          const told = notification({ event: toView(record(own)) })
+          const row = delivery(id, { eventId: id, nextAt: nextAt + i, notification: told })
+          await expectCommitted(bench.store, { record: record(own), deliveries: [row] })
+        }
+      }
+      await owe('loud', 7, at - 1_000)
+      await owe('quiet', 5, at)
+      const taken: string[] = []
+      for (let i = 0; i < 12; i++) {
+        taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
+      }
+      const quiet = Array.from({ length: 5 }, (_, i) => `quiet-${i}`)
+      const loud = Array.from({ length: 7 }, (_, i) => `loud-${i}`)
+      expect(taken).toEqual([...quiet, ...loud])
     })
 
     test('three fleets take turns, and each sends its longest due first', async () => {
