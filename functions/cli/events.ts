@@ -2,7 +2,7 @@
 // decide one of them, as the buttons of its page do.
 import { createInterface } from 'node:readline/promises'
 import { isAdvice } from '../../shared/document.ts'
-import { visible } from '../../shared/presentable.ts'
+import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { remaining, span } from '../core/event/time.ts'
@@ -41,7 +41,7 @@ Exit codes: 0 if the relay answered, 2 if an option or a setting is wrong, other
     const found = await listEvents(io, fleet)
     const open = found.filter(isOpen).sort((a, b) => dueAt(a) - dueAt(b))
     const shown = past ? found.filter((one) => !isOpen(one)).slice(0, usualPast) : open
-    if (json) for (const one of shown) io.print(JSON.stringify(one))
+    if (json) for (const one of shown) io.print(escapeUnseen(JSON.stringify(one)))
     else if (shown.length === 0) io.print(past ? 'No event is over.' : 'No event is open.')
     else
       for (const line of textTable(
