@@ -16,6 +16,15 @@ test.each([
   expect(listText(messages, ({ length }) => length <= room)).toBe(text)
 })
 
+test('cuts long titles before an event goes unnamed', () => {
+  const long = Array.from({ length: 7 }, (_, i) => told(`evil: Reboot of ${i}${'😀'.repeat(120)}`))
+  const own = told('good: Reboot of web_0 at 12:15 UTC')
+  const bytes = (text: string) => new TextEncoder().encode(text).length
+  const text = listText([...long, own], (one) => bytes(one) <= 1_024)
+  expect(text.split('\n')).toHaveLength(8)
+  expect(text).toContain('⏳ good: Reboot of web_0 at 12:15 UTC')
+})
+
 test('says how many events are not named', () => {
   const many = ['one', 'two', 'three', 'four', 'five'].map((title) => told(title, 'A sentence.'))
   const text = listText(many, ({ length }) => length <= 25)

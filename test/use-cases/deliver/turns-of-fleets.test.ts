@@ -36,6 +36,32 @@ async function delays(): Promise<Record<string, number>> {
   return found
 }
 
+test('a list names no event that its only link does not open', async () => {
+  world.store.close()
+  const push = {
+    kind: 'http',
+    url: 'https://push.example/in',
+    body: { title: '{{title}}', message: '{{lines}}', url: '{{page}}' },
+    limits: { title: 250, message: 1_024, url: 512 },
+  }
+  await startRelay(
+    { channels: { push }, routes: [{ match: {}, channels: ['push'] }] },
+    { paced: true },
+  )
+  const ids = Array.from({ length: 7 }, (_, i) => `${i}`.padEnd(83, '宮'))
+  const liar = new FakeBeacon(world, 'liar', { fleet: 'test', key: testKey })
+  await liar.sees(ids.slice(0, 2).map((id) => event({ eventId: id, resources: ['liar'] })))
+  await world.drain()
+  await liar.sees(ids.map((id) => event({ eventId: id, resources: ['liar'] })))
+  await new FakeBeacon(world, vm).sees([event({ resources: [vm] })])
+  for (let seconds = 0; seconds < 20; seconds++) await world.pass(1_000)
+  const sent = sentTo(world, 'push').map(({ json }) => json)
+  const own = sent.find(({ message, title }) => `${title} ${message}`.includes(vm))
+  const page = await world.app.request(new URL(own.url).pathname)
+  expect(await page.text()).toContain(vm)
+  expect(sent.flatMap(({ url }) => (url.length > 512 ? [url] : []))).toEqual([])
+})
+
 test('200 events of one fleet delay an event of another by about one turn of each channel', async () => {
   await world.drain()
   await passInSteps(world, 2_000, 100)
