@@ -48,11 +48,18 @@ test('a list names no event that its only link does not open', async () => {
     { channels: { push }, routes: [{ match: {}, channels: ['push'] }] },
     { paced: true },
   )
-  const ids = Array.from({ length: 7 }, (_, i) => `${i}`.padEnd(83, '宮'))
+  // nothing in them repeats, so a link grows with each
+  const sign = (i: number) => String.fromCharCode(0x4e00 + ((i * i * 7_919) % 20_000))
+  const ids = Array.from({ length: 7 }, (_, i) =>
+    Array.from({ length: 80 }, (__, k) => sign(i * 80 + k + 1)).join(''),
+  )
   const liar = new FakeBeacon(world, 'liar', { fleet: 'test', key: testKey })
-  await liar.sees(ids.slice(0, 2).map((id) => event({ eventId: id, resources: ['liar'] })))
+  const lies = ids.map((id) =>
+    event({ eventId: id, resources: ['liar'], notBeforeAt: event().notBeforeAt! - 60_000 }),
+  )
+  await liar.sees(lies.slice(0, 2))
   await world.drain()
-  await liar.sees(ids.map((id) => event({ eventId: id, resources: ['liar'] })))
+  await liar.sees(lies)
   await new FakeBeacon(world, vm).sees([event({ resources: [vm] })])
   for (let seconds = 0; seconds < 20; seconds++) await world.pass(1_000)
   const sent = sentTo(world, 'push').map(({ json }) => json)
