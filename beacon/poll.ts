@@ -83,7 +83,7 @@ const maxOddities = 20
 /** If the text of an unreadable entry changes with every poll, log it only this often. */
 const unreadableEveryMs = 60_000
 
-/** The same odd document arrives every second, so log only what the previous one did not have. */
+/** Each second, the same odd document arrives, so log only what the previous one did not have. */
 function createOddityLog({ clock, log }: Parts): (document: EventsDocument) => void {
   let before: string[] = []
   let logged: Unreadable & { at: number } = { count: 0, samples: [], at: Number.NEGATIVE_INFINITY }

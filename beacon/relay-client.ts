@@ -20,7 +20,7 @@ import { createTransport } from './transport.ts'
 
 const timeoutMs = 10_000
 const maxAnswerBytes = 256 * 1024
-/** Of what an answer says. The relay's own sentences are shorter. */
+/** The longest text of an answer that is kept. The relay's own sentences are shorter. */
 const maxSaid = 1_000
 
 export interface RelayOptions {

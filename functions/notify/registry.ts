@@ -110,7 +110,7 @@ function listTexts(value: unknown): string[] {
   return [value, ...pieces, ...decoded, ...bare]
 }
 
-/** Of a part of an address. What has such a name is a secret, also if it looks like words. */
+/** A part of an address with such a name is a secret, also if it looks like words. */
 const secretName = /^(sig|signature|code|secret|password|auth|([a-z]+_)?(key|token))$/i
 
 /** Paths with the number of an account are made by a program. */

@@ -286,7 +286,7 @@ export interface Store
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
   /**
-   * Counts what is stored, by the rules of core/metrics/counts.ts. What has ended stays counted after
+   * Counts what is stored, by the rules of core/counts.ts. What has ended stays counted after
    * `forget`.
    */
   readCounts(request: CountsRequest): Promise<Counts>

@@ -11,8 +11,8 @@ export function linkToAll(relay: Relay, parts: Part[], now: number): Promise<str
 }
 
 /**
- * As many of the first parts as one link shows, if the messages of the channel have no other link. Else a message
- * would name an event that its button does not open.
+ * If the messages of the channel have one link alone: so many of the first parts as it shows. Else a message would
+ * name an event that its button does not open.
  */
 export async function partsOfOneLink(
   relay: Relay,

@@ -38,6 +38,14 @@ test.each(pages)('every link of %s leads somewhere', (name) => {
   expect(broken).toEqual([])
 })
 
+test.each(pages)('every file that %s names exists', (name) => {
+  const paths = [
+    ...textOf(join(folder, name)).matchAll(/`((?:functions|beacon|shared|infra|test)\/[\w./-]+)`/g),
+  ]
+  const lost = paths.map(([, path]) => path!).filter((path) => !existsSync(path))
+  expect(lost).toEqual([])
+})
+
 test('each page begins with the way back, and the list has each page', () => {
   const list = textOf(join(folder, 'README.md'))
   // the changelog keeps the form that tools know

@@ -41,3 +41,17 @@ test.each(gone)('no file has the word %s', (_, word, now) => {
   )
   expect(found, `write: ${now}`).toEqual([])
 })
+
+test('a comment begins with what it is about', () => {
+  const pointing = /^\s*(?:\/\/|\/\*\*|\*) (?:Of|As|The same|Those)\b/
+  const before = /^\s*(?:\/\/|\*) .*[^.:]$/
+  const found = files.flatMap(({ path, text }) => {
+    const lines = path.endsWith('.ts') ? text.split('\n') : []
+    return lines.flatMap((line, i) =>
+      pointing.test(line) && !before.test(lines[i - 1] ?? '')
+        ? [`${path}:${i + 1} ${line.trim()}`]
+        : [],
+    )
+  })
+  expect(found, 'name the thing first: of, as and those need the line below').toEqual([])
+})

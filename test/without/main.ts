@@ -10,7 +10,10 @@ const root = join(import.meta.dirname, '../..')
 const folder = 'functions/features'
 // exports.test.ts is left out: what the feature alone imported is not imported now
 const ground = ['features', 'imports', 'ground', 'docs'].map((name) => `test/ground/${name}`)
-const usualTests = [...ground, 'test/core', 'test/features', 'test/use-cases', 'test/http']
+const usualTests = [
+  ...ground,
+  ...['core', 'features', 'use-cases', 'http', 'cli/commands'].map((name) => `test/${name}`),
+]
 const limitMs = 600_000
 const bin = (path: string) => [process.execPath, join(root, 'node_modules', path)]
 
@@ -43,7 +46,7 @@ export const without = command({
 Removes a feature from a copy of the project: its folder, its tests, and its lines in the lists;
 and with it the features that need it. Then runs the linter, the compiler and the other tests.
 
-  --tests FOLDERS   by commas (default: test/{ground,core,features,use-cases,http})
+  --tests FOLDERS   by commas (default: ground, core, features, use-cases, http, commands)
 
 Features: each folder in functions/features.
 
@@ -93,6 +96,7 @@ function goingWith(copy: string, name: string): string[] {
 }
 
 function takeOut(copy: string, name: string): void {
+  takeOutScripts(copy, join(copy, folder, name, 'command.ts'))
   for (const path of [join(folder, name), join('test/features', name)]) {
     if (existsSync(join(copy, path))) rmSync(join(copy, path), { recursive: true })
   }
@@ -100,4 +104,15 @@ function takeOut(copy: string, name: string): void {
     const path = join(copy, list)
     writeFileSync(path, withoutFolder(readFileSync(path, 'utf8'), name))
   }
+}
+
+/** The scripts of package.json that call the commands of a feature. */
+function takeOutScripts(copy: string, commands: string): void {
+  if (!existsSync(commands)) return
+  const names = [...readFileSync(commands, 'utf8').matchAll(/^ {2}(\w+): \[/gm)].map(
+    ([, one]) => one,
+  )
+  const path = join(copy, 'package.json')
+  const called = new RegExp(`^.*foghorn\\.mjs (?:${names.join('|')})",\n`, 'gm')
+  writeFileSync(path, readFileSync(path, 'utf8').replace(called, ''))
 }

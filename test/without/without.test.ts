@@ -6,7 +6,8 @@ import { withoutFolder } from './lists.ts'
 import { features } from './main.ts'
 
 const root = join(import.meta.dirname, '../..')
-const tests = 'test/ground/features,test/ground/imports,test/features,test/http/openapi'
+const tests =
+  'test/ground/features,test/ground/imports,test/features,test/http/openapi,test/cli/commands'
 
 test.each(features)('%s can be taken out', { timeout: 600_000 }, (name) => {
   const words = ['infra/foghorn.mjs', 'without', name, '--tests', tests]

@@ -14,7 +14,7 @@ export interface Rate {
 }
 
 export const unlimited: Rate = { everyMs: 0, burst: 1, together: 1, atOnce: 32 }
-/** Of each channel that is stored. */
+/** The rate of each channel that is stored. */
 export const storedRate: Rate = { ...unlimited, atOnce: 5 }
 
 /** A longer pause than this is cut, as the next event cannot wait for hours. */

@@ -61,7 +61,7 @@ export interface Ended {
 export interface Decider {
   how: Proof
   /**
-   * Of a person `place/user`, such as `tenant/object id`. Otherwise the channel of the link, `admin`, `id/name` of a
+   * A person is `place/user`, such as `tenant/object id`. Otherwise the channel of the link, `admin`, `id/name` of a
    * token, or the rule.
    */
   who: string

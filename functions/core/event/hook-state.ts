@@ -93,7 +93,6 @@ export type Slot =
 /** Start times that two reports give differ by up to this, as reports travel. Then it is the same start. */
 const travelMs = 30_000
 
-/** What one report says of the hooks of its VM, for one event. */
 /** The states after these runs. A document without the event need not list its runs any more. */
 export function withRuns(
   known: HookStates,

@@ -195,7 +195,7 @@ function keepSlot(
   return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
 }
 
-/** Those who told of starts that were none, with the one of `started` and all who show it. */
+/** The beacons that told of starts that were none, with the one of `started` and all that show it. */
 function wrongTellers(
   { wrongStart = [], sights }: Pick<EventRecord, 'wrongStart' | 'sights'>,
   started: EndedRecord['started'],

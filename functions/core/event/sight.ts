@@ -60,7 +60,7 @@ export interface Missing {
 export interface Sight extends Reporter {
   /** The first poll that showed the event. */
   firstSeenAt: number
-  /** Those of the last document that showed it. */
+  /** The values of the last document that showed it. */
   shows: Shown
   /** The beacon's own document names its VM. */
   isHit?: true

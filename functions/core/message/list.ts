@@ -39,7 +39,7 @@ function composeText(blocks: string[][]): string {
   return blocks.map((block) => block.join('\n')).join(isLong ? '\n\n' : '\n')
 }
 
-/** Of a title that is cut, its fleet and its event are left. */
+/** A title that is cut keeps its fleet and its event. */
 const leastTitle = 40
 /** Titles are cut to this part of their length, again and again. */
 const shrink = 0.85

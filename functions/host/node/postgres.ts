@@ -28,7 +28,7 @@ interface Options {
 export async function openPostgres(options: Options): Promise<Storage> {
   const { address, readToken, linkKeys, log } = options
   const id = randomUUID()
-  /** Of the last change. What only reads may work without. */
+  /** Whether the last change was written. What only reads may work all the same. */
   let writes: 'work' | 'fail' = 'work'
   const retryLog = createFrequentLog({ now: Date.now, log }, lossLogMs)
   const onLost = (error: unknown) =>

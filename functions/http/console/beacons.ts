@@ -83,7 +83,7 @@ async function listMissing(relay: Relay, readers: readonly ReadAbsent[], fleet: 
   return { count: names.length, names, ...(expected === undefined ? {} : { of: expected }) }
 }
 
-/** As the relay's check noted them last. Leaves out fleets without any. */
+/** What the relay's check noted last. Leaves out fleets without any. */
 async function countSilent(relay: Relay, readers: readonly ReadAbsent[], fleets: string[]) {
   const wants = { silent: true, missing: false }
   const counted = await Promise.all(

@@ -27,7 +27,7 @@ import type { Visitor } from './visitor.ts'
 const refreshSeconds = 15
 export const pageSize = 50
 
-/** Of the page of one channel. */
+/** What the address of a channel's page may have. */
 export const channelQuery = z.strictObject({
   after: z.string().max(400).optional(),
   said: z.string().max(40).optional(),

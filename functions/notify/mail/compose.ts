@@ -85,7 +85,7 @@ function linkText({ label, url }: Link): string {
   return `${label}: ${url}`
 }
 
-/** As the first mail said it: the event may have changed since then. */
+/** The subject is that of the first mail: the event may have changed since then. */
 function topicIn({ mayHaveHeard, delivery, message }: Part): string {
   const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
   return told === undefined ? message.title : chooseTopic(told)

@@ -63,7 +63,7 @@ export function channelTable(label: string, channels: ShownChannel[], now: numbe
 <tbody>${channels.toSorted(byTrouble).map((one) => row(one, now))}</tbody></table></div>`
 }
 
-/** Those that send nothing come first. */
+/** Channels that send nothing come first. */
 function byTrouble(one: ShownChannel, other: ShownChannel): number {
   const rank = ({ health: [tone] }: ShownChannel) => ['bad', 'ask'].indexOf(tone) + 1 || 3
   return rank(one) - rank(other)

@@ -27,7 +27,7 @@ interface Options {
   address: DatabaseAddress
   /** A token in place of the password, for each new connection. */
   readToken?: (() => Promise<string>) | undefined
-  /** Those that may sign the server's. Absent: those that Node knows. */
+  /** Certificates that may sign the server's. Absent: those that Node knows. */
   certificates?: string[] | undefined
   /** Told to the log: a connection ended by itself. */
   onLost: (error: unknown) => void
