@@ -1,4 +1,4 @@
-// Passes an approval on: which beacon tells Azure to start the event, and with what result. Law 11.
+// How an approval reaches Azure: which beacon tells Azure to start the event, and with what result. Law 11.
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/report.ts'
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'

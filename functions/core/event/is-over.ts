@@ -1,6 +1,7 @@
-// Whether an event is over, and how it ended: laws 4 to 6 (docs/laws.md). Three things prove an
-// end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a document.
-// `sight.ts` says who speaks for an event, `drill.ts` ends drills.
+// Whether an event is over, and how it ended: laws 4 to 6 (docs/laws.md). Of what beacons show, three things
+// prove an end: documents that lack the event, the silence of VMs that Azure takes, or 10 minutes without a
+// document. `sight.ts` says who speaks for an event. Azure's word ends it in `published.ts`, doubt in
+// `doubt.ts`, and the plan of a drill in `drill.ts`.
 import { isAdvice } from '../../../shared/document.ts'
 import { dayMs } from '../units.ts'
 import { type Ended, type EventRecord, type Inference, isOpen, type OpenRecord } from './event.ts'

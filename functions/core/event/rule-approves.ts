@@ -228,14 +228,14 @@ export function slotToTake(
   const { slot } = judged.wait
   if (slot?.state === 'held' && slot.wish === slotRequestId(wish)) return undefined
   const isTried = slot?.state === 'waits' && slot.at + slotEveryMs > listening.now
-  return !isTried && wantsTurn(judged, listening) ? wish : undefined
+  return !isTried && wantsSlot(judged, listening) ? wish : undefined
 }
 
 /**
  * With `whenReady`, VMs need the slot to prepare, even if people decide. Without it, the rule needs
  * the slot to approve.
  */
-function wantsTurn(record: EventRecord, listening: Listening): boolean {
+function wantsSlot(record: EventRecord, listening: Listening): boolean {
   const { policy, decided, facts } = record
   const { now } = listening
   if (seemsOver(record) || (facts.notBeforeAt ?? Number.POSITIVE_INFINITY) <= now) return false

@@ -61,7 +61,7 @@ export interface Stage {
   step(life: Life, at: Conclusion): Life
   /** When time alone may change something for this stage, epoch ms. */
   nextAt(record: OpenRecord, at: Times): number
-  /** Called at a commit that is news, with what the store has. */
+  /** Called at each commit. `loaded` has what the store has if the commit is news, or may reach more channels. */
   settle(
     record: EventRecord,
     before: EventRecord | undefined,
