@@ -37,7 +37,7 @@ export function overtaken(
   takes: Takes,
 ): string | undefined {
   const { notification } = delivery
-  if (notification.moment === 'alert') return afterItsEnd(delivery, siblings, takes)
+  if (notification.moment === 'alert') return afterAlert(delivery, siblings, takes)
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return (
     byTheEvent(delivery, notification, record, takes) ??
@@ -83,7 +83,7 @@ function byTheOriginal(
  * An owner may replay an alert after its end was sent. It would open an incident that nobody closes.
  * If the end still waits for this channel, both are sent.
  */
-function afterItsEnd(delivery: Delivery, siblings: Delivery[], takes: Takes): string | undefined {
+function afterAlert(delivery: Delivery, siblings: Delivery[], takes: Takes): string | undefined {
   const ends = siblings.filter(
     (one) => one.seq > delivery.seq && !isSameStep(one, delivery) && endsAlert(one.notification),
   )
