@@ -16,8 +16,8 @@ export const endedIndex = 'ended'
 export const failedIndex = 'failed'
 
 /**
- * `names`: of a row of stored channels, the ids of those for which a delivery still waits; else the first VM of the
- * event.
+ * `names`: of a row of stored channels, the ids of those for which a delivery still waits; else the VM that
+ * told of the event.
  */
 export type PendingSummary = [
   channel: string,
@@ -49,8 +49,6 @@ export interface StoredDelivery extends Omit<Delivery, 'fleet' | 'eventId' | 'no
   keyAt?: number | undefined
   /** When its last attempt failed. */
   triedAt?: number
-  /** The event's first VM, in lower case. Absent for a stored channel, and if the event has none. */
-  vm?: string
   /** Changes of the counts, each with its position. */
   counted?: [position: number, counts: Count[]][]
 }
@@ -125,9 +123,7 @@ export function toStored(
   const { event, ...rest } = notification
   const keyAt = own.state === 'pending' ? { keyAt: own.nextAt } : {}
   const where = sequence === undefined ? { event } : { sequence }
-  const [first] = isSubscriber(own) ? [] : event.facts.resources
-  const vm = first === undefined ? {} : { vm: first.toLowerCase() }
-  return { ...own, ...keyAt, ...where, ...vm, notification: rest as StoredDelivery['notification'] }
+  return { ...own, ...keyAt, ...where, notification: rest as StoredDelivery['notification'] }
 }
 
 export function toDelivery(
@@ -136,7 +132,7 @@ export function toDelivery(
   event: EventView,
 ): Delivery {
   const { keyAt: _k, triedAt: _t, lease: _l, alone: _a, counted: _c, ...rest } = stored
-  const { sequence: _s, event: _e, vm: _v, ...own } = rest
+  const { sequence: _s, event: _e, ...own } = rest
   return {
     ...own,
     fleet,
@@ -221,7 +217,7 @@ function buildKeys(stored: StoredDeliveries): Key[] {
   return keys
 }
 
-function isSubscriber({ channel }: Pick<Delivery, 'channel'>): boolean {
+function isSubscriber({ channel }: StoredDelivery): boolean {
   return readStoredId(channel) !== undefined
 }
 
@@ -244,7 +240,7 @@ export function pendingKey(
 
 function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   const { fleet, eventId } = stored
-  const { channel, state, plannedAt, vm, counted = [] } = one
+  const { channel, state, plannedAt, toldBy, counted = [] } = one
   const keys: Key[] = counted.map(([position, counts]) => {
     const key = buildKey(timeKey(position), one.id)
     return { index: countsIndex, key, summary: JSON.stringify(counts), mayBeLost: true }
@@ -252,7 +248,7 @@ function keysOfOne(stored: StoredDeliveries, one: StoredDelivery): Key[] {
   const storedId = readStoredId(channel)
   if (state === 'pending' && storedId === undefined) {
     const all: PendingSummary = [channel, fleet, plannedAt, eventId]
-    const summary = JSON.stringify(vm === undefined ? all : [...all, [vm]])
+    const summary = JSON.stringify(toldBy === undefined ? all : [...all, [toldBy]])
     keys.push({ index: pendingIndex, key: pendingKey(stored, one), summary })
   }
   if (hasFailed(one)) {

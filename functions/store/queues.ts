@@ -24,7 +24,7 @@ const maxPages = 512
 const maxQueuePages = 25
 /** Events that are read at once. */
 const eventsAtOnce = 8
-/** A VM with more waiting messages lets those of other VMs go first. */
+/** A VM that told of more waiting events lets those that others told of go first. */
 const maxAhead = 5
 /** Another worker's request may end long before its lease: look again after this time. */
 const lookAgainMs = 2_000

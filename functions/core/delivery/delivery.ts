@@ -3,6 +3,7 @@
 
 import { type EventRecord, lastExpiry } from '../event/event.ts'
 import { type Moment, traits } from '../event/moment.ts'
+import { isAffected, isAzure } from '../event/sight.ts'
 import { type EventView, toView } from '../event/view.ts'
 import { hash } from '../hash.ts'
 import type { FleetAlert } from './alert-kind.ts'
@@ -67,6 +68,8 @@ export interface Delivery {
   fleet: string
   eventId: string
   channel: string
+  /** The VM that told of the event, in lower case: one that tells much does not delay what others tell. */
+  toldBy?: string
   /** Order within the event: a later message of a channel waits for an earlier one. */
   seq: number
   /** When the delivery was planned or replayed. Attempts go on for a day. */
@@ -165,6 +168,7 @@ export function plan(
     fleet: record.fleet,
     eventId: record.eventId,
     channel,
+    ...findTeller(record),
     seq: chooseSeq(record, i),
     plannedAt: now,
     urgentUntil: urgentUntil(record, moment, now),
@@ -174,6 +178,13 @@ export function plan(
     nextAt: now,
     note: '',
   }))
+}
+
+/** An affected VM that shows the event, or else the first VM that did. Azure's own word is from none. */
+function findTeller({ facts, sights }: EventRecord): Pick<Delivery, 'toldBy'> {
+  const vms = sights.filter((one) => !isAzure(one))
+  const teller = vms.find((one) => one.isHit === true && isAffected(facts, one)) ?? vms[0]
+  return teller === undefined ? {} : { toldBy: teller.vm.toLowerCase() }
 }
 
 /** The delivery for another channel, without what a claim adds: the lease, and the event as it was then. */

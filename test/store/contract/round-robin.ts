@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Rate } from '../../../functions/core/delivery/rate.ts'
-import { toView } from '../../../functions/core/event/view.ts'
 import type { DeliveryStore, Pacing } from '../../../functions/store/store.ts'
-import { at, delivery, facts, notification, record } from '../../support/records.ts'
+import { at, delivery, record } from '../../support/records.ts'
 import { type Bench, expectCommitted } from './bench.ts'
 
 const single: Rate = { everyMs: 1_000, burst: 1, together: 1, atOnce: 4 }
@@ -52,10 +51,9 @@ export function turnPromises(bench: Bench): void {
       const owe = async (vm: string, count: number, nextAt: number) => {
         for (let i = 0; i < count; i++) {
           const id = `${vm}-${i}`
-          const own = { eventId: id, facts: facts({ resources: [vm] }) }
-          const told = notification({ event: toView(record(own)) })
-          const row = delivery(id, { eventId: id, nextAt: nextAt + i, notification: told })
-          await expectCommitted(bench.store, { record: record(own), deliveries: [row] })
+          const row = delivery(id, { eventId: id, nextAt: nextAt + i, toldBy: vm })
+          const one = { record: record({ eventId: id }), deliveries: [row] }
+          await expectCommitted(bench.store, one)
         }
       }
       await owe('loud', 7, at - 1_000)
