@@ -8,11 +8,14 @@ import type { Relay } from '../use-cases/relay.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
 
-/** Waiting requests of one asker: fifty people may have the console open with one key. */
+/** Waiting requests of one asker, or of one link: fifty people may have the console open with one key. */
 const maxWaiting = 100
 
-/** Strangers are one asker, and so are all holders of the links that one channel got. */
-type Asker = Access | 'stranger' | { holder: string }
+/**
+ * Strangers are one asker, and so are all holders of the links that one channel got about a fleet. These take turns by
+ * link among themselves.
+ */
+type Asker = Access | 'stranger' | { holder: string; link: string }
 
 export interface Door {
   /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
@@ -23,31 +26,32 @@ export function createDoor({
   pause,
   readPlaces,
 }: Pick<Relay['host'], 'pause' | 'readPlaces'>): Door {
-  /** Requests that wait, by asker. The first asker is next. */
-  const waiting = new Map<string, (() => void)[]>()
+  /** Requests that wait, by asker and link. The first is next. */
+  const waiting = new Map<string, Map<string, (() => void)[]>>()
   let taken = 0
 
   const leave = () => {
-    const [first] = waiting
-    if (first === undefined) {
+    if (waiting.size === 0) {
       taken -= 1
       return
     }
-    const [who, queue] = first
+    const [who, links] = takeFirst(waiting)
+    const [link, queue] = takeFirst(links)
     const enter = queue.shift()!
-    // behind the other askers
-    waiting.delete(who)
-    if (queue.length > 0) waiting.set(who, queue)
+    // behind the others
+    if (queue.length > 0) links.set(link, queue)
+    if (links.size > 0) waiting.set(who, links)
     enter()
   }
   return {
     async pass(asker, answer) {
-      const who = nameAsker(asker)
+      const { who, link } = nameAsker(asker)
       if (taken < readPlaces) taken += 1
       else {
-        const queue = waiting.get(who) ?? []
+        const links = waiting.get(who) ?? new Map<string, (() => void)[]>()
+        const queue = links.get(link) ?? []
         if (queue.length >= maxWaiting) return 'full'
-        waiting.set(who, queue)
+        waiting.set(who, links.set(link, queue))
         await new Promise<void>((resolve) => queue.push(resolve))
       }
       try {
@@ -60,9 +64,16 @@ export function createDoor({
   }
 }
 
-function nameAsker(asker: Asker): string {
-  if (asker === 'stranger') return asker
-  return 'holder' in asker ? `holder ${asker.holder}` : describeAccess(asker)
+function takeFirst<Value>(map: Map<string, Value>): [string, Value] {
+  const [first] = map
+  map.delete(first![0])
+  return first!
+}
+
+function nameAsker(asker: Asker): { who: string; link: string } {
+  if (asker === 'stranger') return { who: asker, link: '' }
+  if ('holder' in asker) return { who: `holder ${asker.holder}`, link: asker.link }
+  return { who: describeAccess(asker), link: '' }
 }
 
 /** Middleware behind `admit`. */

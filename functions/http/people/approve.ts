@@ -107,12 +107,16 @@ async function getPage(
   const { token } = link
   if (token === undefined) return answer()
   // a list takes as long as all its events
-  const isList = 'events' in token
-  const place = isList ? token.channel : `${token.fleet}/${token.channel}`
-  // of one event, anybody may have many links
-  const holder = signedInAs(relay, c) ?? place
-  const passed = await (isList ? door : pages).pass({ holder }, answer)
+  const passed = await ('events' in token ? door : pages).pass(askerIn(relay, c, link), answer)
   return passed === 'full' ? page(c, 429, busyPage()) : passed
+}
+
+/** Anybody may have many links of a channel, so all its links about these fleets are one asker. */
+function askerIn(relay: Relay, c: Context, { name, token }: Link) {
+  const keys = token === undefined ? [] : 'events' in token ? token.events : [token]
+  const fleets = [...new Set(keys.map(({ fleet }) => fleet))].sort()
+  const holder = signedInAs(relay, c) ?? JSON.stringify([token?.channel, ...fleets])
+  return { holder, link: name }
 }
 
 /** `have`: the state of the page that the browser shows. */
@@ -185,7 +189,7 @@ async function postDecision(
   return decide(relay, c, form, one, async (shown) => {
     const place = Number(form.place)
     // the decision has waited for nobody
-    const listed = await door.pass({ holder: list.channel }, async () => {
+    const listed = await door.pass(askerIn(relay, c, link), async () => {
       const records = (await readRecords(relay, list)).with(place, shown.record)
       const all = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
       return listPage(all.with(place, shown), await buildLive(relay, c, records))
