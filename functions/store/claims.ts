@@ -70,6 +70,8 @@ export class Claims {
   readonly #queues: Queues
   /** For each channel without a rate: the fleet that had this worker's last turn. */
   readonly #served = new Map<string, string>()
+  /** Queues in which a VM with few messages had the last turn: if others have many, one of theirs is next. */
+  readonly #fewServed = new Set<string>()
 
   constructor(parts: Parts, deliveries: Deliveries, channels: Channels) {
     this.#parts = parts
@@ -254,7 +256,10 @@ export class Claims {
     ]
   }
 
-  /** The deliveries of a queue that can be sent now, at most `most`. The one due longest comes first. */
+  /**
+   * The deliveries of a queue that can be sent now, at most `most`. The one due longest comes first, but VMs that told
+   * of many have every second turn alone.
+   */
   async #dueIn(
     queue: FleetQueue,
     partitions: Partitions,
@@ -269,11 +274,20 @@ export class Claims {
     }
     const isEnough = () => own.length >= most || (own.length > 0 && seen > maxSeen)
     const isLate = (at: number) => at > now || isEnough()
-    for await (const one of this.#queues.sendableIn(queue, partitions, now, isFree, isLate)) {
+    const name = `${queue.channel}|${queue.fleet}`
+    const crowdFirst = this.#fewServed.has(name)
+    const sendable = this.#queues.sendableIn(queue, partitions, now, isFree, isLate, crowdFirst)
+    for await (const one of sendable) {
       seen += 1
       if (one.one !== undefined && one.at <= now && takes(one)) own.push(one)
     }
-    return own.sort(byDue)
+    own.sort(
+      (a, b) =>
+        Number(a.isOfCrowd !== crowdFirst) - Number(b.isOfCrowd !== crowdFirst) || byDue(a, b),
+    )
+    if (own[0]?.isOfCrowd === false) this.#fewServed.add(name)
+    else this.#fewServed.delete(name)
+    return own
   }
 
   /** Books the slots of each channel before the leases. Leaves out channels that others booked. */

@@ -24,7 +24,7 @@ const maxPages = 512
 const maxQueuePages = 25
 /** Events that are read at once. */
 const eventsAtOnce = 8
-/** A VM that told of more waiting events lets those that others told of go first. */
+/** A VM that told of more waiting events than these has many. */
 const maxAhead = 5
 /** Another worker's request may end long before its lease: look again after this time. */
 const lookAgainMs = 2_000
@@ -50,7 +50,7 @@ export interface Pending extends HeldDelivery {
   partition: HeldPartition
   /** When the delivery can be sent. */
   at: number
-  /** Its VM has many. */
+  /** The VM that told of it has many. */
   isOfCrowd: boolean
 }
 
@@ -133,8 +133,8 @@ export class Queues {
   }
 
   /**
-   * The deliveries of a queue that need not wait for an earlier one of their event, by time, but those of a VM with
-   * many come last. What is too late is left out.
+   * The deliveries of a queue that need not wait for an earlier one of their event, by time, but those of VMs with
+   * many come last, or first. What is too late is left out.
    */
   async *sendableIn(
     queue: FleetQueue,
@@ -142,6 +142,7 @@ export class Queues {
     now: number,
     isFree: (entry: Found) => boolean,
     isLate: (at: number) => boolean,
+    crowdFirst = false,
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
     const isDue = ({ key }: Found) => !isLate(readTime(key))
@@ -151,7 +152,7 @@ export class Queues {
       return heads.map((one) => ({ ...one, isOfCrowd }))
     }
     for await (const page of this.#pagesOf(queue)) {
-      for (const { entries, isOfCrowd } of buildChunks(page.filter(isDue))) {
+      for (const { entries, isOfCrowd } of buildChunks(page.filter(isDue), crowdFirst)) {
         const free = entries.filter(isDue).filter(isFree)
         const looked = await this.#loadFree(free, partitions, now)
         for (const one of looked) yield* look(one, isOfCrowd)
@@ -268,15 +269,22 @@ function listChannels(entry: Found, channel: string, { deliveries }: HeldPartiti
   return own.map(({ one }) => one.channel)
 }
 
-/** Entries whose events are read together. Those of VMs that have many come last. */
-function buildChunks(entries: Found[]): { entries: Found[]; isOfCrowd: boolean }[] {
+/** Entries whose events are read together. */
+function buildChunks(
+  entries: Found[],
+  crowdFirst: boolean,
+): { entries: Found[]; isOfCrowd: boolean }[] {
   const crowd = new Set(entries.length <= maxAhead ? [] : findCrowds(entries))
   const cut = (some: Found[], isOfCrowd: boolean) =>
     Array.from({ length: Math.ceil(some.length / eventsAtOnce) }, (_, i) => {
       return { entries: some.slice(i * eventsAtOnce, (i + 1) * eventsAtOnce), isOfCrowd }
     })
-  const few = entries.filter((one) => !crowd.has(one))
-  return [...cut(few, false), ...cut([...crowd], true)]
+  const few = cut(
+    entries.filter((one) => !crowd.has(one)),
+    false,
+  )
+  const many = cut([...crowd], true)
+  return crowdFirst ? [...many, ...few] : [...few, ...many]
 }
 
 function findCrowds(entries: Found[]): Found[] {
@@ -304,7 +312,7 @@ export function firstEntryAt({ fleets }: Waiting): number {
   return Math.min(...fleets.map(({ entries }) => readTime(entries[0]!.key)))
 }
 
-/** The one that is due longest comes first, but those of VMs that have many come last. */
+/** The one that is due longest comes first. */
 export function byDue(a: Pending, b: Pending): number {
-  return Number(a.isOfCrowd) - Number(b.isOfCrowd) || a.at - b.at || a.one.seq - b.one.seq
+  return a.at - b.at || a.one.seq - b.one.seq
 }

@@ -1,6 +1,6 @@
 // Whose message a channel sends next. Fleets take turns, so a fleet with many messages delays
-// another fleet by one message. Within a fleet, the message that is due longest goes first, but those of a VM
-// that told of many come last.
+// another fleet by one message. Within a fleet, the message that is due longest goes first, but VMs that told of many
+// have every second turn alone.
 
 /** The messages of one fleet that wait for a channel, the longest due first. */
 export interface Queue<Message> {

@@ -47,7 +47,7 @@ export function turnPromises(bench: Bench): void {
       ])
     })
 
-    test('a VM with more than five messages lets those of other VMs go first', async () => {
+    test('VMs that told of more than five messages have every second turn', async () => {
       const owe = async (vm: string, count: number, nextAt: number) => {
         for (let i = 0; i < count; i++) {
           const id = `${vm}-${i}`
@@ -62,9 +62,10 @@ export function turnPromises(bench: Bench): void {
       for (let i = 0; i < 12; i++) {
         taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
       }
-      const quiet = Array.from({ length: 5 }, (_, i) => `quiet-${i}`)
-      const loud = Array.from({ length: 7 }, (_, i) => `loud-${i}`)
-      expect(taken).toEqual([...quiet, ...loud])
+      // until it has no more than five
+      expect(taken.slice(0, 4)).toEqual(['quiet-0', 'loud-0', 'quiet-1', 'loud-1'])
+      expect(taken.slice(4, 9)).toEqual(Array.from({ length: 5 }, (_, i) => `loud-${i + 2}`))
+      expect(taken.slice(9)).toEqual(['quiet-2', 'quiet-3', 'quiet-4'])
     })
 
     test('three fleets take turns, and each sends its longest due first', async () => {
