@@ -7,10 +7,11 @@ import {
   existsSync,
   lstatSync,
   openSync,
+  readlinkSync,
   readSync,
   realpathSync,
 } from 'node:fs'
-import { join, parse, resolve, sep } from 'node:path'
+import { dirname, join, parse, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../shared/errors.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
 import { cut } from '../../shared/text.ts'
@@ -99,7 +100,7 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
 const byteOrderMark = '\xef\xbb\xbf'
 
 /** The system says only that the file does not exist, if the interpreter does not. */
-function interpreterFault(file: string, { users }: Trust): string | undefined {
+function interpreterFault(file: string, trust: Trust, depth = 0): string | undefined {
   const start = readFirstLine(file)
   const [first = ''] = start.split('\n')
   const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
@@ -117,11 +118,52 @@ function interpreterFault(file: string, { users }: Trust): string | undefined {
   if (!existsSync(interpreter)) {
     return `${file} needs ${interpreter}, which does not exist: correct its first line`
   }
-  // a link on the way counts as well as where it leads
-  const places = [interpreter, realpathSync(interpreter)].flatMap((one) => foldersTo(resolve(one)))
-  const foreign = places.find((place) => !users.includes(lstatSync(place).uid))
-  if (foreign === undefined) return undefined
-  return `${file} needs ${interpreter}, but ${foreign} belongs to user ${lstatSync(foreign).uid}, who could change it: name an interpreter of root in the first line`
+  // `#!/usr/bin/env /opt/tools/python` names two
+  const named = first
+    .slice(2)
+    .split(/\s+/)
+    .filter((word) => word.startsWith('/'))
+  for (const path of named) {
+    const fault = programFault(path, trust)
+    if (fault !== undefined) {
+      return `${file} runs ${path}, but ${fault}: name a program of root in its first line`
+    }
+  }
+  // the system starts an interpreter that is a script by its own first line
+  const program = realpathSync(interpreter)
+  const isScript = readFirstLine(program).startsWith('#!')
+  return isScript && depth < maxScripts ? interpreterFault(program, trust, depth + 1) : undefined
+}
+
+/** Linux follows so many scripts that name each other. */
+const maxScripts = 4
+/** Linux follows so many links in a path. */
+const maxLinks = 40
+const anybodyMayWrite = 0o002
+
+/** Who could change what the hook runs there: also by a link on the way. */
+function programFault(path: string, { users }: Trust): string | undefined {
+  for (const place of placesTo(path)) {
+    const stats = lstatSync(place, { throwIfNoEntry: false })
+    if (stats === undefined) return undefined
+    if (!users.includes(stats.uid)) return `${place} belongs to user ${stats.uid}`
+    const isOpen = (stats.mode & anybodyMayWrite) !== 0 && (stats.mode & sticky) === 0
+    if (isOpen && !stats.isSymbolicLink()) return `anybody may write to ${place}`
+  }
+  return undefined
+}
+
+/** Each folder and link that leads to the file, and the file. */
+function placesTo(path: string): string[] {
+  const places: string[] = []
+  let next: string | undefined = resolve(path)
+  for (let links = 0; next !== undefined && links <= maxLinks; links++) {
+    const steps = foldersTo(next)
+    const link = steps.find((step) => lstatSync(step, { throwIfNoEntry: false })?.isSymbolicLink())
+    places.push(...(link === undefined ? steps : steps.slice(0, steps.indexOf(link) + 1)))
+    next = link && resolve(dirname(link), readlinkSync(link), relative(link, next))
+  }
+  return places
 }
 
 /** Enough for the first line: Linux reads 256 bytes of it. */

@@ -11,9 +11,10 @@ export type Finish = 'ended' | 'open'
 
 /** Leaves a part for a later request. This does not count as an attempt. */
 export async function setApart(relay: Relay, claimed: Claimed, part: Part): Promise<void> {
-  const { id, channel } = claimed
+  const { id, channel, plannedAt } = claimed
   const now = relay.now()
-  const waits = { state: 'pending' as const, nextAt: now, note: 'waits for its turn' }
+  // it keeps its place among those that wait
+  const waits = { state: 'pending' as const, nextAt: plannedAt, note: 'waits for its turn' }
   const alone = goesAlone(part) ? { alone: true as const } : {}
   const settlement = { ...waits, ...alone, unsent: true as const }
   const settled = await relay.store.settle(claimed, settlement, now, [])

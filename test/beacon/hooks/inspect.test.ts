@@ -2,6 +2,7 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   lchownSync,
   mkdirSync,
   renameSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findHook, judgeOwner } from '../../../beacon/hooks/inspect.ts'
 import { hookFolder } from './folder.ts'
 
@@ -116,19 +117,56 @@ test('it is refused if it belongs to another user than root and the one of the r
   expect(stateOf(folder, all)).toEqual({ state: 'ready' })
 })
 
-test.runIf(isRoot && process.platform === 'linux')(
-  'it is refused if its interpreter belongs to another',
-  () => {
+describe.runIf(isRoot && process.platform === 'linux')('an interpreter', () => {
+  const stranger = 12_345
+  /** A hook with an interpreter of root, in a folder of root. */
+  function withInterpreter(line = (shell: string) => `#!${shell}`) {
     const { folder, directory } = hookFolder({ prepare: 'true' })
     const shell = join(directory, 'sh')
-    symlinkSync('/bin/sh', shell)
-    writeFileSync(join(folder, 'prepare'), `#!${shell}\nexit 0\n`)
+    copyFileSync('/bin/sh', shell)
+    writeFileSync(join(folder, 'prepare'), `${line(shell)}\nexit 0\n`)
     expect(stateOf(folder)).toEqual({ state: 'ready' })
-    lchownSync(shell, 12_345, 0)
-    const note = expect.stringMatching(/sh belongs to user 12345, who could change it: name/)
-    expect(stateOf(folder)).toEqual({ state: 'refused', note })
-  },
-)
+    return { folder, directory, shell }
+  }
+  const expectRefused = (folder: string, note: RegExp) =>
+    expect(stateOf(folder)).toEqual({ state: 'refused', note: expect.stringMatching(note) })
+
+  test.each<[string, (shell: string) => string]>([
+    ['alone', (shell) => `#!${shell}`],
+    ['behind env', (shell) => `#!/usr/bin/env ${shell}`],
+  ])('%s must not belong to another', (_, line) => {
+    const { folder, shell } = withInterpreter(line)
+    chownSync(shell, stranger, 0)
+    expectRefused(folder, /sh belongs to user 12345: name a program of root/)
+  })
+
+  test('must not be open to everybody', () => {
+    const { folder, shell } = withInterpreter()
+    chmodSync(shell, 0o777)
+    expectRefused(folder, /anybody may write to .*sh: name/)
+  })
+
+  test('must not be found by a link of another', () => {
+    const { folder, directory, shell } = withInterpreter()
+    const own = join(directory, 'own')
+    mkdirSync(own)
+    renameSync(shell, join(directory, 'real'))
+    symlinkSync(join(directory, 'real'), join(own, 'sh'))
+    symlinkSync(join(own, 'sh'), shell)
+    expect(stateOf(folder)).toEqual({ state: 'ready' })
+    lchownSync(join(own, 'sh'), stranger, 0)
+    expectRefused(folder, /own.sh belongs to user 12345/)
+  })
+
+  test('that is a script has one, too', () => {
+    const { folder, directory, shell } = withInterpreter()
+    renameSync(shell, join(directory, 'real'))
+    writeFileSync(shell, `#!${join(directory, 'real')}\n`, { mode: 0o755 })
+    expect(stateOf(folder)).toEqual({ state: 'ready' })
+    chownSync(join(directory, 'real'), stranger, 0)
+    expectRefused(folder, /real belongs to user 12345/)
+  })
+})
 
 test('it is refused if its folder belongs to another', () => {
   const { folder } = hookFolder({ prepare: 'true' })
