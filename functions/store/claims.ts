@@ -285,14 +285,13 @@ export class Claims {
       (a, b) =>
         Number(a.isOfCrowd !== crowdFirst) - Number(b.isOfCrowd !== crowdFirst) || byDue(a, b),
     )
-    if (own[0]?.isOfCrowd === false) this.#fewServed.add(name)
-    else this.#fewServed.delete(name)
     return own
   }
 
   /** Books the slots of each channel before the leases. Leaves out channels that others booked. */
   async #book(choices: Choice[], { rateOf, now }: ClaimRequest): Promise<Booked[]> {
     const works = choices.map((choice) => async (): Promise<Booked[]> => {
+      this.#noteTurns(choice)
       const { waiting, groups, heldUntil } = choice
       if (heldUntil !== undefined) return [{ ...choice, freeAt: heldUntil }]
       const { channel, row, spentUntil } = waiting
@@ -308,6 +307,16 @@ export class Claims {
       return outcome === 'conflict' ? [] : [{ ...choice, freeAt: freeAt(rate, after, now) }]
     })
     return (await this.#parts.together(works)).flat()
+  }
+
+  /** In each queue, the first message that is taken has the turn. */
+  #noteTurns({ waiting: { channel }, groups }: Choice): void {
+    const first = Map.groupBy(groups.flat(), ({ stored }) => stored.fleet)
+    for (const [fleet, [one]] of first) {
+      const name = `${channel}|${fleet}`
+      if (one!.isOfCrowd) this.#fewServed.delete(name)
+      else this.#fewServed.add(name)
+    }
   }
 
   /** Deliveries of one row get their leases in one write. */

@@ -47,15 +47,27 @@ export function turnPromises(bench: Bench): void {
       ])
     })
 
-    test('VMs that told of more than five messages have every second turn', async () => {
-      const owe = async (vm: string, count: number, nextAt: number) => {
-        for (let i = 0; i < count; i++) {
-          const id = `${vm}-${i}`
-          const row = delivery(id, { eventId: id, nextAt: nextAt + i, toldBy: vm })
-          const one = { record: record({ eventId: id }), deliveries: [row] }
-          await expectCommitted(bench.store, one)
-        }
+    const owe = async (vm: string, count: number, nextAt: number, fleet = 'prod') => {
+      for (let i = 0; i < count; i++) {
+        const id = `${vm}-${i}`
+        const row = delivery(id, { fleet, eventId: id, nextAt: nextAt + i, toldBy: vm })
+        const one = { record: record({ fleet, eventId: id }), deliveries: [row] }
+        await expectCommitted(bench.store, one)
       }
+    }
+
+    test('of two fleets with such VMs, each has its own second turns', async () => {
+      await owe('loud', 30, at - 1_000)
+      await owe('noisy', 30, at - 1_000, 'test')
+      await owe('quiet', 2, at)
+      const taken: string[] = []
+      for (let i = 0; i < 9; i++) {
+        taken.push(...(await turn(bench.store, single, at + 1_000 * (i + 1))).flat())
+      }
+      expect(taken).toEqual(expect.arrayContaining(['quiet-0', 'quiet-1']))
+    })
+
+    test('VMs that told of more than five messages have every second turn', async () => {
       await owe('loud', 7, at - 1_000)
       await owe('quiet', 5, at)
       const taken: string[] = []
