@@ -24,7 +24,7 @@ const maxPages = 512
 const maxQueuePages = 25
 /** Events that are read at once. */
 const eventsAtOnce = 8
-/** A VM that told of more waiting events than these has many. */
+/** A VM with more waiting events than this has many: docs/decisions.md says what one VM with 100 did to others. */
 const maxAhead = 5
 /** Another worker's request may end long before its lease: look again after this time. */
 const lookAgainMs = 2_000

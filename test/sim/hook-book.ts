@@ -172,7 +172,7 @@ export class HookBook {
     this.#held.set(name, { fleet, eventId, wish: slot.wish, resources: facts.resources })
     // with a fleet's key, a liar can change the tags of VMs
     if (this.#docket.mistaken.has(fleet)) return
-    // it is back, and Azure has begun it: whoever has a turn, no rule takes it back
+    // Azure has begun the event, which is back: no rule gave it this turn
     if (record.phase === 'started') return
     const { maxConcurrent = 0 } = record.policy
     for (const [group, count] of this.#countsOf(fleet)) {
