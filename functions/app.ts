@@ -37,9 +37,9 @@ export function createParts(relay: Relay): Parts {
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
   const door = createDoor(relay.host)
-  const pages = createDoor(relay.host)
+  const eventDoor = createDoor(relay.host)
   const limited = limitRates(() => relay.now())
-  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door, pages }
+  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door, eventDoor }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)
@@ -50,13 +50,13 @@ export function createParts(relay: Relay): Parts {
       route.rate === undefined ? pass : limited(route.rate),
       // a body that comes slowly keeps nobody's place
       parseBody(route),
-      isHeavy(route) ? throughDoor(door) : pass,
+      doorIn(route, shared),
       documents.has(route) ? inTurnOfStrangers(door) : pass,
       serve(route, shared, route.takesTurns && ((c, work) => inTurn(door, c, work))),
     ] as const
     app.on(route.method, routerPath(route), ...handlers)
   }
-  app.route('/console', consolePages(relay, refusals, door))
+  app.route('/console', consolePages(shared))
   app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
   app.notFound(notFound)
   app.onError(answerThrown(relay.log, noteBrokenOff))
@@ -67,9 +67,10 @@ export function createParts(relay: Relay): Parts {
 /** The documents are large, and for everybody. */
 const documents: ReadonlySet<unknown> = new Set(documentRoutes)
 
-/** A decision is never heavy. */
-function isHeavy({ caller, takesTurns }: Route): boolean {
-  return !takesTurns && ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
+function doorIn({ caller, takesTurns }: Route, { door, eventDoor }: Shared): MiddlewareHandler {
+  if (caller === 'decide') return throughDoor(eventDoor)
+  const isHeavy = ['read', 'manage', 'admin', 'report', 'calendar'].includes(caller)
+  return isHeavy && !takesTurns ? throughDoor(door) : pass
 }
 
 const pass: MiddlewareHandler = (_c, next) => next()

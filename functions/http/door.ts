@@ -1,12 +1,14 @@
-// The way in for requests that read or change much: those of owners, other systems, visitors of the
-// console, and pages of many events behind one link. Few are answered at a time, the askers take turns, and before each one the relay takes what
-// came in meanwhile. So reports and decisions wait for a few of them, however many there are.
+// The way in for requests that read or change much: those of owners, other systems, visitors of the console, and
+// pages of many events behind one link. Few are answered at a time, the askers take turns, and before each one the
+// relay takes what came in meanwhile. So a report waits for a few of them, however many there are. Decisions and the
+// pages of one event have another door of the same kind, as people wait for them.
 import type { Context, MiddlewareHandler } from 'hono'
 import { cutSlices } from '../../shared/slices.ts'
 import { type Access, describeAccess } from '../core/rules/access.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** Waiting requests of one asker, or of one link: fifty people may have the console open with one key. */
 const maxWaiting = 100
@@ -22,37 +24,42 @@ export interface Door {
   pass<Answer>(asker: Asker, answer: () => Promise<Answer>): Promise<Answer | 'full'>
 }
 
+type Enter = () => void
+
 export function createDoor({
   pause,
   readPlaces,
 }: Pick<Relay['host'], 'pause' | 'readPlaces'>): Door {
-  /** Requests that wait, by asker and link. The first is next. */
-  const waiting = new Map<string, Map<string, (() => void)[]>>()
+  /** An item for each request that waits, by asker. */
+  const askers = createTurns<Turns<Enter>>()
+  /** The requests of each asker, by link. */
+  const requests = new Map<string, Turns<Enter>>()
   let taken = 0
 
+  const wait = (who: string, links: Turns<Enter>, link: string) =>
+    new Promise<void>((enter) => {
+      requests.set(who, links)
+      links.add(link, enter)
+      askers.add(who, links)
+    })
   const leave = () => {
-    if (waiting.size === 0) {
+    const next = askers.take()
+    if (next === undefined) {
       taken -= 1
+      // whoever comes now waits for nobody
+      requests.clear()
       return
     }
-    const [who, links] = takeFirst(waiting)
-    const [link, queue] = takeFirst(links)
-    const enter = queue.shift()!
-    // behind the others
-    if (queue.length > 0) links.set(link, queue)
-    if (links.size > 0) waiting.set(who, links)
-    enter()
+    next.item.take()!.item()
   }
   return {
     async pass(asker, answer) {
       const { who, link } = nameAsker(asker)
       if (taken < readPlaces) taken += 1
       else {
-        const links = waiting.get(who) ?? new Map<string, (() => void)[]>()
-        const queue = links.get(link) ?? []
-        if (queue.length >= maxWaiting) return 'full'
-        waiting.set(who, links.set(link, queue))
-        await new Promise<void>((resolve) => queue.push(resolve))
+        const links = requests.get(who) ?? createTurns()
+        if (links.countOf(link) >= maxWaiting) return 'full'
+        await wait(who, links, link)
       }
       try {
         await pause()
@@ -62,12 +69,6 @@ export function createDoor({
       }
     },
   }
-}
-
-function takeFirst<Value>(map: Map<string, Value>): [string, Value] {
-  const [first] = map
-  map.delete(first![0])
-  return first!
 }
 
 function nameAsker(asker: Asker): { who: string; link: string } {

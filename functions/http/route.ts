@@ -26,8 +26,8 @@ export interface Shared {
   reports: ReportCounts
   routes: readonly Route[]
   door: Door
-  /** Another door, for pages of one event: people wait for no list, and for few other pages. */
-  pages: Door
+  /** Another door, for the page of one event and for decisions: people wait for no list. */
+  eventDoor: Door
 }
 
 /**

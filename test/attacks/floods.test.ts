@@ -237,8 +237,9 @@ describe('those who wait on purpose', () => {
     expect(reads).not.toHaveBeenCalled()
   })
 
-  test('a form of the console that sends waits its turn, one that decides does not', () => {
-    const { decisions, posts } = consoleRoutes(world.relay, createDoor(world.relay.host))
+  test('a form of the console that sends waits its turn, one that decides waits for no list', () => {
+    const door = createDoor(world.relay.host)
+    const { decisions, posts } = consoleRoutes(world.relay, { door, eventDoor: door })
     expect(Object.keys(decisions)).toEqual(['/', '/events/:fleet/:eventId'])
     expect(Object.keys(posts)).toContain('/replay-all')
   })

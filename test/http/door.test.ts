@@ -4,6 +4,7 @@ import { createApp } from '../../functions/app.ts'
 import type { Access } from '../../functions/core/rules/access.ts'
 import { createDoor } from '../../functions/http/door.ts'
 import { createListToken, createToken } from '../../functions/links/link.ts'
+import { fieldsOf } from '../support/form.ts'
 import { startRelay, world } from '../support/relay.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon, testKey } from '../support/world.ts'
@@ -58,16 +59,24 @@ describe('the door', () => {
 describe('a relay', () => {
   beforeEach(() => startRelay())
 
+  /** The first requests take all places of their door, and keep them. */
+  function fillPlaces() {
+    const { promise: closed, resolve: open } = Promise.withResolvers<void>()
+    const places = { held: 0, open }
+    world.relay.host.pause = async () => {
+      if (places.held === world.relay.host.readPlaces) return
+      places.held += 1
+      await closed
+    }
+    world.app = createApp(world.relay)
+    return places
+  }
+
   const list = (key: string) => askApi(world, key, '/v1/events')
 
   test('answers reports and decisions while reads are refused', async () => {
-    let open = () => {}
-    const closed = new Promise<void>((resolve) => {
-      open = resolve
-    })
     const key = (await makeToken(world, {})).token
-    world.relay.host.pause = () => closed
-    world.app = createApp(world.relay)
+    const { open } = fillPlaces()
     const reads = Array.from({ length: 104 + 1 }, () => list(key))
     // the others wait
     const refused = await Promise.race(reads)
@@ -89,25 +98,13 @@ describe('a relay', () => {
     const made = { channel: 'chat', issuedAt: world.clock.now }
     const ofAll = `/approve/${await createListToken(linkKeys, { ...made, events })}`
     const ofOne = `/approve/${await createToken(linkKeys, { ...made, fleet: 'prod', eventId })}`
-    let open = () => {}
-    const closed = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    let held = 0
-    // lists take all places, and keep them
-    world.relay.host.pause = async () => {
-      if (held < world.relay.host.readPlaces) {
-        held += 1
-        await closed
-      }
-    }
-    world.app = createApp(world.relay)
+    const places = fillPlaces()
     const pages = Array.from({ length: 60 }, () => world.app.request(ofAll))
     await new FakeBeacon(world, 'web_1').sees([event()])
-    await expect.poll(() => held).toBe(world.relay.host.readPlaces)
+    await expect.poll(() => places.held).toBe(world.relay.host.readPlaces)
     expect((await world.app.request(ofOne)).status).toBe(200)
     expect(await Promise.race([...pages, 'none is answered'])).toBe('none is answered')
-    open()
+    places.open()
     expect((await pages[0]!).status).toBe(200)
   })
 
@@ -133,6 +130,42 @@ describe('a relay', () => {
     await Promise.race(all)
     await look(other)
     expect(answered.indexOf(other)).toBeLessThan(30)
+    await Promise.all(all)
+  })
+
+  test('takes the decision of another fleet while holders of many links press without end', async () => {
+    const { linkKeys } = world.relay.credentials
+    const ids = Array.from({ length: 60 }, (_, i) => `event-${i}`)
+    await new FakeBeacon(world, 'web_0').sees(ids.map((id) => event({ eventId: id })))
+    await new FakeBeacon(world, 'web_1', { fleet: 'test', key: testKey }).sees([event()])
+    world.relay.host.readPlaces = 1
+    world.relay.host.pause = () => new Promise((resolve) => setImmediate(resolve))
+    world.app = createApp(world.relay)
+    const fetch = (path: string, init?: RequestInit) => world.app.request(path, init)
+    const open = async (fleet: string, id: string) => {
+      const made = { channel: 'chat', issuedAt: world.clock.now, fleet, eventId: id }
+      const path = `/approve/${await createToken(linkKeys, made)}`
+      return { path, fields: fieldsOf(await (await fetch(path)).text()) }
+    }
+    const flood = await Promise.all(ids.map((id) => open('prod', id)))
+    const other = await open('test', eventId)
+    const done: string[] = []
+    const press = async ({ path, fields }: typeof other, decision: string) => {
+      const body = new URLSearchParams({ ...fields, decision })
+      expect((await fetch(path, { method: 'POST', body })).status).toBe(200)
+      done.push(path)
+    }
+    const byToken = async (key: string) => {
+      const path = `/v1/events/prod/${ids[0]}/decision`
+      const body = { decision: 'take' }
+      expect((await askApi(world, key, path, { method: 'POST', body })).status).toBe(200)
+      done.push(key)
+    }
+    const key = (await makeToken(world, { scopes: ['decide'] })).token
+    const all = [...flood.map((one) => press(one, 'take')), ...ids.map(() => byToken(key))]
+    await Promise.race(all)
+    await press(other, 'approve')
+    expect(done.indexOf(other.path)).toBeLessThan(10)
     await Promise.all(all)
   })
 

@@ -16,9 +16,10 @@ import {
   type Visitor,
   visitorIn,
 } from '../console/visitor.ts'
-import { type Door, refuseBusy } from '../door.ts'
+import { refuseBusy } from '../door.ts'
 import { limitForm, page } from '../page.ts'
 import { signInUrl } from '../people/viewer.ts'
+import type { Shared } from '../route.ts'
 import { createKeyGuard, type KeyGuard } from './admin-key.ts'
 import { readForm, tokenFor } from './console-form.ts'
 
@@ -28,7 +29,12 @@ const maxDecisionBytes = 32_768
 
 type Show = (c: Context, visitor: Visitor) => Promise<Response>
 
-export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): Hono {
+export function consolePages({
+  relay,
+  refusals,
+  door,
+  eventDoor,
+}: Pick<Shared, 'relay' | 'refusals' | 'door' | 'eventDoor'>): Hono {
   const pages = new Hono()
   const guard = createKeyGuard(relay, refusals, 'page')
   pages.use('*', async (c, next) => {
@@ -59,7 +65,7 @@ export function consolePages(relay: Relay, refusals: FrequentLog, door: Door): H
       return showSignIn(relay, c, { status: 200, to: chooseStart(c, search) })
     return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
-  const { gets, decisions, posts } = consoleRoutes(relay, door)
+  const { gets, decisions, posts } = consoleRoutes(relay, { door, eventDoor })
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))
   const limited = limitForm(maxDecisionBytes)
   for (const [path, decide] of Object.entries(decisions)) {

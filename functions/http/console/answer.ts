@@ -64,6 +64,11 @@ const refusals = {
   },
   unknown: { status: 404, text: 'The relay has no such event.' },
   not_allowed: { status: 403, text: 'This token can read, but not decide.' },
+  busy: {
+    status: 429,
+    title: 'Not everything was decided',
+    text: 'Too many requests with this credential wait already. Open the page again and see what is left.',
+  },
 } as const
 
 export function refuse(

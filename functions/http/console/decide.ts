@@ -9,6 +9,7 @@ import { isDecidable } from '../../pages/state.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { chooseName, decisionTokenFor, readDecision } from '../api/console-form.ts'
 import { decideByPress, decisions, type Pressed, readWritten } from '../decision-answers.ts'
+import type { Door } from '../door.ts'
 import { isSurelyOwn } from '../form.ts'
 import { pressGuardMs } from '../people/seen.ts'
 import { findPerson, hasApprovers } from '../people/viewer.ts'
@@ -53,10 +54,15 @@ export function readChoices({ config }: Relay, visitor: Visitor, record: EventRe
 
 type Outcome =
   | { outcome: 'answered'; pressed: Pressed[] }
-  | { outcome: 'not_ours' | 'unknown' | 'not_allowed' }
+  | { outcome: 'not_ours' | 'unknown' | 'not_allowed' | 'busy' }
 
-/** What the form in the request did, with each of its events. */
-export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): Promise<Outcome> {
+/** What the form in the request did, with each of its events. Each takes its turn. */
+export async function decideByForm(
+  relay: Relay,
+  eventDoor: Door,
+  c: Context,
+  visitor: Visitor,
+): Promise<Outcome> {
   const { access } = visitor
   // the browser may send the host's sign-in cookie with forms of other sites, too
   if (access.by === 'entra' && !isSurelyOwn(relay, c)) return { outcome: 'not_ours' }
@@ -68,8 +74,12 @@ export async function decideByForm(relay: Relay, c: Context, visitor: Visitor): 
   const wish = { decision, ...readWritten(toDecider(access), form.fields) }
   const pressed: Pressed[] = []
   for (const { key, seen } of form.events) {
-    const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
-    if (before !== undefined) pressed.push(await decideByPress(relay, before, { ...wish, seen }))
+    const one = await eventDoor.pass(access, async () => {
+      const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
+      return before && decideByPress(relay, before, { ...wish, seen })
+    })
+    if (one === 'full') return { outcome: 'busy' }
+    if (one !== undefined) pressed.push(one)
   }
   return pressed.length === 0 ? { outcome: 'unknown' } : { outcome: 'answered', pressed }
 }

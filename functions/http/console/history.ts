@@ -19,6 +19,7 @@ import { readRecord } from '../../use-cases/list-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
+import { type Door, refuseBusy } from '../door.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, seenIn } from './decide.ts'
@@ -175,14 +176,18 @@ export function showEvent(relay: Relay, c: Context, visitor: Visitor): Promise<R
 export async function decideEventPage(
   relay: Relay,
   snapshots: Snapshots,
+  eventDoor: Door,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
-  const done = await decideByForm(relay, c, visitor)
+  const done = await decideByForm(relay, eventDoor, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
   const [pressed] = done.pressed as [Pressed]
-  return show(relay, c, visitor, pressed.record, pressed)
+  const shown = await eventDoor.pass(visitor.access, () =>
+    show(relay, c, visitor, pressed.record, pressed),
+  )
+  return shown === 'full' ? refuseBusy(c) : shown
 }
 
 async function show(

@@ -15,9 +15,10 @@ import { channelNamed, nameService, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { chooseName } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
-import { type Door, refuseBusy } from '../door.ts'
+import { refuseBusy } from '../door.ts'
 import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
+import type { Shared } from '../route.ts'
 import { answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, readChoices, seenIn } from './decide.ts'
 import { type Chosen, chosenBy, openQuery } from './open-filter.ts'
@@ -60,20 +61,19 @@ export async function showNow(
   return show(relay, c, visitor, { ...asked, snapshot, etag })
 }
 
-/**
- * Answers a form with the page, which says beside the event what happened. The decision waits for nobody, the page
- * for its turn.
- */
+type Doors = Pick<Shared, 'door' | 'eventDoor'>
+
+/** Answers a form with the page, which says beside the event what happened. No decision waits for the page. */
 export async function decideNow(
   relay: Relay,
   snapshots: Snapshots,
-  door: Door,
+  { door, eventDoor }: Doors,
   c: Context,
   visitor: Visitor,
 ): Promise<Response> {
   const asked = askedBy(c, visitor)
   if ('refusal' in asked) return wrongAddress(relay, c, visitor, asked.refusal)
-  const done = await decideByForm(relay, c, visitor)
+  const done = await decideByForm(relay, eventDoor, c, visitor)
   if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
   const { pressed } = done

@@ -8,8 +8,8 @@ import { absentReaders, channelSections, consoleParts, nowParts } from '../../fe
 import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts'
 import { listChoices } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
+import type { Shared } from '../route.ts'
 import { answerPage, buildBase, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels } from './channels.ts'
@@ -23,12 +23,12 @@ import type { Visitor } from './visitor.ts'
 
 interface Routes {
   gets: Record<string, Show>
-  /** A decision waits for nobody's reads. */
+  /** These pass their doors themselves: a decision waits for no list. */
   decisions: Record<string, Show>
   posts: Record<string, Show>
 }
 
-export function consoleRoutes(relay: Relay, door: Door): Routes {
+export function consoleRoutes(relay: Relay, doors: Pick<Shared, 'door' | 'eventDoor'>): Routes {
   const snapshots = createSnapshots(relay, { readParts: nowParts, absentReaders })
   const parts = consoleParts.map((part) => part(relay, snapshots))
   const event = '/events/:fleet/:eventId'
@@ -46,8 +46,8 @@ export function consoleRoutes(relay: Relay, door: Door): Routes {
       ...Object.assign({}, ...parts.map(({ gets }) => gets)),
     },
     decisions: {
-      '/': (c, visitor) => decideNow(relay, snapshots, door, c, visitor),
-      [event]: (c, visitor) => decideEventPage(relay, snapshots, c, visitor),
+      '/': (c, visitor) => decideNow(relay, snapshots, doors, c, visitor),
+      [event]: (c, visitor) => decideEventPage(relay, snapshots, doors.eventDoor, c, visitor),
     },
     posts: {
       '/replay': (c, visitor) => replay(relay, c, visitor),

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import type { EventRecord } from '../../core/event/event.ts'
 import { principalHeader } from '../../identity/principal.ts'
 import type { LinkGuard } from '../../links/guard.ts'
-import { type FormToken, readFormToken, readOne } from '../../links/link.ts'
+import { type FormToken, type ListToken, readFormToken, readOne } from '../../links/link.ts'
 import { eventPage, messagePage } from '../../pages/approve.ts'
 import type { Seen } from '../../pages/event.ts'
 import { listPage } from '../../pages/list.ts'
@@ -13,10 +13,9 @@ import { composeContent } from '../../pages/state.ts'
 import { noteOpened } from '../../use-cases/opened.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions, readWritten } from '../decision-answers.ts'
-import type { Door } from '../door.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn, parseFields } from '../form.ts'
 import { buildEtag, notModified, type Page, page } from '../page.ts'
-import { type Route, route } from '../route.ts'
+import { type Route, route, type Shared } from '../route.ts'
 import {
   busyPage,
   charge,
@@ -47,9 +46,9 @@ const showPage = route({
   summary: 'The page behind a link. It changes nothing.',
   answers: { 200: pageAnswer },
   handler:
-    ({ relay, linkGuard, door, pages }) =>
+    ({ relay, linkGuard, ...doors }) =>
     (c) =>
-      getPage(relay, linkGuard, { door, pages }, c),
+      getPage(relay, linkGuard, doors, c),
 })
 
 const submitPage = route({
@@ -69,9 +68,9 @@ const submitPage = route({
   },
   answers: { 200: pageAnswer },
   handler:
-    ({ relay, linkGuard, door }) =>
+    ({ relay, linkGuard, ...doors }) =>
     (c) =>
-      postDecision(relay, linkGuard, door, c),
+      postDecision(relay, linkGuard, doors, c),
 })
 
 const listMethods = route({
@@ -85,13 +84,15 @@ const listMethods = route({
 
 export const pageRoutes: Route[] = [showPage, submitPage, listMethods]
 
+type Doors = Pick<Shared, 'door' | 'eventDoor'>
+
 /** An open page asks for news this often. */
 const refreshSeconds = 5
 
 async function getPage(
   relay: Relay,
   guard: LinkGuard,
-  { door, pages }: { door: Door; pages: Door },
+  { door, eventDoor }: Doors,
   c: Context,
 ): Promise<Response> {
   const link = await readLink(relay, guard, c)
@@ -107,7 +108,7 @@ async function getPage(
   const { token } = link
   if (token === undefined) return answer()
   // a list takes as long as all its events
-  const passed = await ('events' in token ? door : pages).pass(askerIn(relay, c, link), answer)
+  const passed = await ('events' in token ? door : eventDoor).pass(askerIn(relay, c, link), answer)
   return passed === 'full' ? page(c, 429, busyPage()) : passed
 }
 
@@ -169,7 +170,7 @@ interface Form {
 async function postDecision(
   relay: Relay,
   guard: LinkGuard,
-  door: Door,
+  { door, eventDoor }: Doors,
   c: Context,
 ): Promise<Response> {
   const link = await readLink(relay, guard, c)
@@ -178,24 +179,48 @@ async function postDecision(
   // A holder of the link can send junk, which must not use up the budget for decisions.
   const busy = charge(relay, guard, c, link, decidesIn(form) ? 'decide' : 'junk')
   if (busy !== undefined) return busy
-  const opened = await find(relay, c, link.token)
+  const asker = askerIn(relay, c, link)
+  const decided = await eventDoor.pass(asker, () => decideByLink(relay, c, link, form))
+  if (decided === 'full') return page(c, 429, busyPage())
+  if (decided instanceof Response) return decided
+  const { list, place, status, shown } = decided
+  // the list waits for its own turn, and meanwhile no decision waits for it
+  const listed = await door.pass(asker, async () => {
+    const records = (await readRecords(relay, list)).with(place, shown.record)
+    const all = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
+    return listPage(all.with(place, shown), await buildLive(relay, c, records))
+  })
+  return page(c, status, listed === 'full' ? await showOne(relay, c, shown) : listed)
+}
+
+/** What a decision in a list did with the event at this place. The answer shows the whole list. */
+interface DecidedInList {
+  list: ListToken
+  place: number
+  status: number
+  shown: Seen
+}
+
+async function decideByLink(
+  relay: Relay,
+  c: Context,
+  { token }: Link,
+  form: Form | undefined,
+): Promise<Response | DecidedInList> {
+  const opened = await find(relay, c, token)
   if (opened instanceof Response) return opened
   if (form === undefined) return page(c, 403, notFromHere(relay))
-  if (opened.outcome === 'open') return decide(relay, c, form, opened)
+  if (opened.outcome === 'open') {
+    const decided = await decide(relay, c, form, opened)
+    if (decided instanceof Response) return decided
+    return page(c, decided.status, await showOne(relay, c, decided.shown))
+  }
   const { token: list } = opened
   const one = await find(relay, c, readOne(list, form.place))
   if (one instanceof Response) return one
   if (one.outcome === 'list') return page(c, 403, notFromHere(relay))
-  return decide(relay, c, form, one, async (shown) => {
-    const place = Number(form.place)
-    // the decision has waited for nobody
-    const listed = await door.pass(askerIn(relay, c, link), async () => {
-      const records = (await readRecords(relay, list)).with(place, shown.record)
-      const all = await composeList(relay, link.shownBy, list, records, visitorIn(relay, c))
-      return listPage(all.with(place, shown), await buildLive(relay, c, records))
-    })
-    return listed === 'full' ? showOne(relay, c, shown) : listed
-  })
+  const decided = await decide(relay, c, form, one)
+  return decided instanceof Response ? decided : { list, place: Number(form.place), ...decided }
 }
 
 function decidesIn(form: Form | undefined): boolean {
@@ -218,14 +243,12 @@ async function formIn(
   return seen && { shownBy: bound, seen, fields, place }
 }
 
-/** `show` renders the page that answers the form. */
 async function decide(
   relay: Relay,
   c: Context,
   { shownBy, seen, fields }: Form,
   opened: Extract<Found, { outcome: 'open' }>,
-  show = (shown: Seen): Promise<Page> => showOne(relay, c, shown),
-): Promise<Response> {
+): Promise<Response | { status: number; shown: Seen }> {
   const decision = decisions.get(fields.get('decision') ?? '')
   if (decision === undefined) {
     const message =
@@ -240,7 +263,7 @@ async function decide(
   })
   const { record, status, answer } = pressed
   const shown = await seenBy(relay, record, shownBy, opened.token, visitor)
-  return page(c, status, await show({ ...shown, ...answer }))
+  return { status, shown: { ...shown, ...answer } }
 }
 
 async function showOne(relay: Relay, c: Context, shown: Seen): Promise<Page> {
