@@ -1,5 +1,12 @@
 // Whose turn it is. Each name has a queue of its own, and in a round each name that waits gets one turn. A name that
-// had no turn in the round before goes first: who asks seldom does not wait for all who ask without end.
+// asked nothing keeps the turns of the last rounds and has them first: who asks seldom does not wait for all who ask
+// without end.
+
+/**
+ * A person opens a page, presses, and the page asks for news. With one, the press waited 1.3 s behind 200 links that
+ * asked without end; the page had come at once.
+ */
+const maxKept = 3
 
 export interface Turns<Item> {
   /** How many items of this name wait. */
@@ -24,7 +31,7 @@ export function createTurns<Item>(): Turns<Item> {
 
   const begin = (next: number) => {
     round = next
-    for (const [name, last] of served) if (last < round - 1) served.delete(name)
+    for (const [name, last] of served) if (last < round - maxKept) served.delete(name)
   }
   return {
     countOf: (name) => waiting.get(name)?.items.length ?? 0,
@@ -33,8 +40,8 @@ export function createTurns<Item>(): Turns<Item> {
       const queue = waiting.get(name)
       if (queue !== undefined) queue.items.push(item)
       else {
-        const last = served.get(name) ?? round - 2
-        waiting.set(name, { items: [item], round: Math.max(last + 1, round - 1) })
+        const last = served.get(name) ?? Number.NEGATIVE_INFINITY
+        waiting.set(name, { items: [item], round: Math.max(last + 1, round - maxKept) })
       }
     },
 

@@ -23,14 +23,13 @@ test('names take turns, and the items of one name keep their order', () => {
   expect(turns.countOf('a')).toBe(0)
 })
 
-test('who had no turn in the round before goes first, whoever waits', () => {
-  const { come, take } = begin('a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c')
-  expect(take(4)).toBe('abca')
-  come('x')
-  expect(take(3)).toBe('xbc')
-  // the round before has become x's, so this is its turn of the round that ends
-  come('x')
-  expect(take(1)).toBe('x')
+test('who asked nothing in the last rounds goes first, three times and once for this round', () => {
+  const { come, take } = begin(...'abc'.repeat(9))
+  expect(take(13)).toBe('abcabcabcabca')
+  for (const then of ['x', 'x', 'x', 'bcx']) {
+    come('x')
+    expect(take(then.length)).toBe(then)
+  }
   come('x')
   expect(take(4)).toBe('abcx')
 })
@@ -44,13 +43,9 @@ test('who asks again at once is no faster than those who wait', () => {
   expect(take(3)).toBe('abx')
 })
 
-test('new names cannot hold up a name for more than one turn each', () => {
-  const { come, take } = begin('a', 'a', 'a', 'a', 'b', 'b', 'b')
+test('a new name that asks without end goes first for a few turns only', () => {
+  const { come, take } = begin(...'ab'.repeat(6))
   expect(take(2)).toBe('ab')
-  for (const name of 'cdefg') {
-    come(name, name)
-    take(1)
-  }
-  // all have had a turn now
-  expect(take(7)).toContain('a')
+  come(...'c'.repeat(9))
+  expect(take(10)).toBe('ccccabcabc')
 })
