@@ -40,7 +40,7 @@ export function createTurns<Item>(): Turns<Item> {
       const queue = waiting.get(name)
       if (queue !== undefined) queue.items.push(item)
       else {
-        const last = served.get(name) ?? Number.NEGATIVE_INFINITY
+        const last = served.get(name) ?? -1
         waiting.set(name, { items: [item], round: Math.max(last + 1, round - maxKept) })
       }
     },
@@ -51,7 +51,12 @@ export function createTurns<Item>(): Turns<Item> {
       for (const [each, other] of waiting) {
         if (queue === undefined || other.round < queue.round) [name, queue] = [each, other]
       }
-      if (name === undefined || queue === undefined) return undefined
+      if (name === undefined || queue === undefined) {
+        // nobody keeps a turn of rounds in which nobody waited
+        served.clear()
+        round = 0
+        return undefined
+      }
       if (queue.round > round) begin(queue.round)
       served.set(name, queue.round)
       const item = queue.items.shift()!

@@ -44,8 +44,15 @@ test('who asks again at once is no faster than those who wait', () => {
 })
 
 test('a new name that asks without end goes first for a few turns only', () => {
-  const { come, take } = begin(...'ab'.repeat(6))
-  expect(take(2)).toBe('ab')
+  const { come, take } = begin(...'ab'.repeat(9))
+  expect(take(7)).toBe('abababa')
   come(...'c'.repeat(9))
-  expect(take(10)).toBe('ccccabcabc')
+  expect(take(10)).toBe('cccbcabcab')
+})
+
+test('nobody keeps turns of a time in which nobody waited', () => {
+  const { come, take } = begin(...'ab'.repeat(6))
+  expect(take(13)).toBe('abababababab-')
+  come('a', 'b', 'x')
+  expect(take(3)).toBe('abx')
 })
