@@ -20,7 +20,8 @@ const passedOnWindows = [
   'ProgramData',
   'ProgramFiles',
 ]
-const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** Where a hook finds programs if the runner has no PATH. */
+export const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** Linux allows 128 KB for one variable, Windows 32 KB for all. */
 const maxNames = 8_000
 

@@ -1,26 +1,20 @@
 // Finds the programs of hooks, and refuses those that somebody else could have written: the runner
 // may be root. Nobody but root and the runner's user may be able to replace the file or its folders.
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-} from 'node:fs'
-import { dirname, join, parse, relative, resolve, sep } from 'node:path'
+import { accessSync, constants, lstatSync, realpathSync } from 'node:fs'
+import { join, parse, resolve, sep } from 'node:path'
 import { messageOf } from '../../shared/errors.ts'
 import { type Hook, maxHookNote } from '../../shared/report.ts'
 import { cut } from '../../shared/text.ts'
+import { usualPath } from './event.ts'
+import { interpreterFault } from './interpreter.ts'
 import type { Presence } from './protocol.ts'
 
 interface Trust {
   platform: string
   /** Users who may own hooks. Not used on Windows. */
   users: readonly number[]
+  /** Where a hook's `env` looks for programs. Not used on Windows. */
+  path: string
 }
 
 interface Found {
@@ -37,8 +31,9 @@ const windowsEndings = ['.exe', '.cmd', '.ps1']
 export function judgeOwner({
   platform,
   getuid,
-}: Pick<NodeJS.Process, 'platform' | 'getuid'>): Trust {
-  return { platform, users: [0, getuid?.() ?? 0] }
+  env,
+}: Pick<NodeJS.Process, 'platform' | 'getuid' | 'env'>): Trust {
+  return { platform, users: [0, getuid?.() ?? 0], path: env.PATH ?? usualPath }
 }
 
 /** Reads the disk at each call, so a corrected file counts at once. */
@@ -94,91 +89,6 @@ function ownerFault(path: string, folder: string, { users }: Trust): string | un
   const isGuarded = folder.startsWith(path) && path !== folder && (mode & sticky) !== 0
   if ((mode & othersMayWrite) === 0 || isGuarded) return undefined
   return `others may write to ${path}: run chmod go-w ${path}`
-}
-
-/** `readFirstLine` reads a byte order mark as these characters. */
-const byteOrderMark = '\xef\xbb\xbf'
-
-/** The system says only that the file does not exist, if the interpreter does not. */
-function interpreterFault(file: string, trust: Trust, depth = 0): string | undefined {
-  const start = readFirstLine(file)
-  const [first = ''] = start.split('\n')
-  const interpreter = /^#!\s*(\S+)/.exec(first)?.[1]
-  if (interpreter === undefined) {
-    // compiled programs begin with bytes that no text has
-    if (start === '' || start.includes('\0')) return undefined
-    const fault = start.startsWith(byteOrderMark)
-      ? 'begins with a byte order mark'
-      : 'does not name its interpreter'
-    return `${file} ${fault}: its first line must begin with #!, such as #!/bin/sh`
-  }
-  if (first.endsWith('\r')) {
-    return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
-  }
-  if (!existsSync(interpreter)) {
-    return `${file} needs ${interpreter}, which does not exist: correct its first line`
-  }
-  // `#!/usr/bin/env /opt/tools/python` names two
-  const named = first
-    .slice(2)
-    .split(/\s+/)
-    .filter((word) => word.startsWith('/'))
-  for (const path of named) {
-    const fault = programFault(path, trust)
-    if (fault !== undefined) {
-      return `${file} runs ${path}, but ${fault}: name a program of root in its first line`
-    }
-  }
-  // the system starts an interpreter that is a script by its own first line
-  const program = realpathSync(interpreter)
-  const isScript = readFirstLine(program).startsWith('#!')
-  return isScript && depth < maxScripts ? interpreterFault(program, trust, depth + 1) : undefined
-}
-
-/** Linux follows so many scripts that name each other. */
-const maxScripts = 4
-/** Linux follows so many links in a path. */
-const maxLinks = 40
-const anybodyMayWrite = 0o002
-
-/** Who could change what the hook runs there: also by a link on the way. */
-function programFault(path: string, { users }: Trust): string | undefined {
-  for (const place of placesTo(path)) {
-    const stats = lstatSync(place, { throwIfNoEntry: false })
-    if (stats === undefined) return undefined
-    if (!users.includes(stats.uid)) return `${place} belongs to user ${stats.uid}`
-    const isOpen = (stats.mode & anybodyMayWrite) !== 0 && (stats.mode & sticky) === 0
-    if (isOpen && !stats.isSymbolicLink()) return `anybody may write to ${place}`
-  }
-  return undefined
-}
-
-/** Each folder and link that leads to the file, and the file. */
-function placesTo(path: string): string[] {
-  const places: string[] = []
-  let next: string | undefined = resolve(path)
-  for (let links = 0; next !== undefined && links <= maxLinks; links++) {
-    const steps = foldersTo(next)
-    const link = steps.find((step) => lstatSync(step, { throwIfNoEntry: false })?.isSymbolicLink())
-    places.push(...(link === undefined ? steps : steps.slice(0, steps.indexOf(link) + 1)))
-    next = link && resolve(dirname(link), readlinkSync(link), relative(link, next))
-  }
-  return places
-}
-
-/** Enough for the first line: Linux reads 256 bytes of it. */
-function readFirstLine(file: string): string {
-  const start = Buffer.alloc(256)
-  let descriptor: number | undefined
-  try {
-    descriptor = openSync(file, 'r')
-    return start.toString('latin1', 0, readSync(descriptor, start))
-  } catch {
-    // a compiled program need not be readable
-    return ''
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
-  }
 }
 
 function executionFault(file: string): string | undefined {

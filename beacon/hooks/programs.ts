@@ -30,7 +30,9 @@ export function programsIn(folder: string, environment: Environment, log: Log): 
     async run(order, stop) {
       const { hook, limitMs } = order
       const about = listFields(order)
-      const { file } = findHook(folder, hook, judgeOwner(process))
+      const { file, presence } = findHook(folder, hook, judgeOwner(process))
+      // somebody may change the disk after the look that called it ready
+      if (presence.state === 'refused') return { state: 'refused', note: presence.note }
       const output = createOutput(
         (line) => log.info('hook_output', { ...about, line }),
         () => log.warn('hook_output_cut', about),

@@ -1,5 +1,5 @@
-// Whose turn it is. Each name has a queue of its own, and in a round each name that waits gets one turn. A name that
-// asked nothing keeps the turns of the last rounds and has them first: who asks seldom does not wait for all who ask
+// Whose turn it is. Each name has a queue of its own, and in a lap each name that waits gets one turn. A name that
+// asked nothing keeps the turns of the last laps and has them first: who asks seldom does not wait for all who ask
 // without end.
 
 /**
@@ -18,20 +18,20 @@ export interface Turns<Item> {
 
 interface Queue<Item> {
   items: Item[]
-  /** The round in which it is this name's turn. */
-  round: number
+  /** The lap in which it is this name's turn. */
+  lap: number
 }
 
 export function createTurns<Item>(): Turns<Item> {
-  /** Names with items. Of one round, the first is next. */
+  /** Names with items. Of one lap, the first is next. */
   const waiting = new Map<string, Queue<Item>>()
-  /** The round of each name's last turn, unless that was long ago. */
+  /** The lap of each name's last turn, unless that was long ago. */
   const served = new Map<string, number>()
-  let round = 0
+  let lap = 0
 
   const begin = (next: number) => {
-    round = next
-    for (const [name, last] of served) if (last < round - maxKept) served.delete(name)
+    lap = next
+    for (const [name, last] of served) if (last < lap - maxKept) served.delete(name)
   }
   return {
     countOf: (name) => waiting.get(name)?.items.length ?? 0,
@@ -41,7 +41,7 @@ export function createTurns<Item>(): Turns<Item> {
       if (queue !== undefined) queue.items.push(item)
       else {
         const last = served.get(name) ?? -1
-        waiting.set(name, { items: [item], round: Math.max(last + 1, round - maxKept) })
+        waiting.set(name, { items: [item], lap: Math.max(last + 1, lap - maxKept) })
       }
     },
 
@@ -49,20 +49,20 @@ export function createTurns<Item>(): Turns<Item> {
       let name: string | undefined
       let queue: Queue<Item> | undefined
       for (const [each, other] of waiting) {
-        if (queue === undefined || other.round < queue.round) [name, queue] = [each, other]
+        if (queue === undefined || other.lap < queue.lap) [name, queue] = [each, other]
       }
       if (name === undefined || queue === undefined) {
-        // nobody keeps a turn of rounds in which nobody waited
+        // nobody keeps a turn of laps in which nobody waited
         served.clear()
-        round = 0
+        lap = 0
         return undefined
       }
-      if (queue.round > round) begin(queue.round)
-      served.set(name, queue.round)
+      if (queue.lap > lap) begin(queue.lap)
+      served.set(name, queue.lap)
       const item = queue.items.shift()!
       waiting.delete(name)
-      // behind the others of its next round
-      if (queue.items.length > 0) waiting.set(name, { ...queue, round: queue.round + 1 })
+      // behind the others of its next lap
+      if (queue.items.length > 0) waiting.set(name, { ...queue, lap: queue.lap + 1 })
       return { name, item }
     },
   }

@@ -23,7 +23,7 @@ test('names take turns, and the items of one name keep their order', () => {
   expect(turns.countOf('a')).toBe(0)
 })
 
-test('who asked nothing in the last rounds goes first, three times and once for this round', () => {
+test('who asked nothing in the last laps goes first, three times and once for this lap', () => {
   const { come, take } = begin(...'abc'.repeat(9))
   expect(take(13)).toBe('abcabcabcabca')
   for (const then of ['x', 'x', 'x', 'bcx']) {
