@@ -4,20 +4,19 @@
 import { messageOf } from '../../shared/errors.ts'
 import { within } from '../../shared/within.ts'
 import type { Claimed } from '../core/delivery/delivery.ts'
-import { checks, fleetChecks } from '../features/jobs.ts'
 import { claimDue, nextDueAt } from '../use-cases/deliver.ts'
 import type { Finish } from '../use-cases/finish-attempt.ts'
+import type { Job } from '../use-cases/job.ts'
+import { jobs } from '../use-cases/jobs.ts'
 import { findRate, type Planned, type Relay } from '../use-cases/relay.ts'
 import { rerouteOpen } from '../use-cases/reroute.ts'
-import { forgetOld, sweep } from '../use-cases/sweep.ts'
+import { sweep } from '../use-cases/sweep.ts'
 import type { UnderWay } from './under-way.ts'
 
 /** An event that fails stays due, so wait at least this long before the next round. */
 const failedEventMs = 10_000
 /** After this time, a round that failed is repeated. */
 const failedRoundMs = 1_000
-const forgetEveryMs = 3_600_000
-const checkEveryMs = 5 * 60_000
 /** Timers of clouds come some seconds late. Less than `maxLateMs`. */
 const graceMs = 15_000
 /** If a tick comes later, the process was halted and may have missed reports. */
@@ -40,7 +39,7 @@ export interface LoopOptions {
   places: { all: number; claimed: number }
   /** A tick comes at least this often. */
   maxSleepMs: number
-  /** Whether the loop also forgets what is old, checks the relay itself, and notices that it slept. */
+  /** Whether the loop also runs the jobs, and notices that it slept. */
   keepsHouse?: boolean
 }
 
@@ -64,8 +63,8 @@ export class Loop {
   #wakesAt: number | undefined
   #tickedAt = 0
   #isRefilling = false
-  #forgetAt = 0
-  #checkAt = 0
+  /** When each job runs next. Absent: now. */
+  readonly #jobsAt = new Map<Job, number>()
   #isRouted = false
   #stopped = false
 
@@ -223,8 +222,7 @@ export class Loop {
     const lateMs = now - (this.#wakesAt ?? now)
     // if the clock was set back, these times are far away
     if (now < this.#tickedAt) {
-      this.#checkAt = 0
-      this.#forgetAt = 0
+      this.#jobsAt.clear()
       this.#restsUntil = 0
       delete this.#relay.outside.lookAt
       this.#relay.listeningSince = Math.min(this.#relay.listeningSince, now)
@@ -238,13 +236,11 @@ export class Loop {
 
   async #keepHouse(): Promise<void> {
     const now = this.#relay.now()
-    if (now >= this.#forgetAt) {
-      const more = await forgetOld(this.#relay)
-      this.#forgetAt = more ? now : now + forgetEveryMs
+    for (const job of jobs) {
+      if (now < (this.#jobsAt.get(job) ?? now)) continue
+      const outcome = await job.run(this.#relay)
+      this.#jobsAt.set(job, outcome === 'more' ? now : now + job.everyMs.free)
     }
-    if (now < this.#checkAt) return
-    for (const check of [...fleetChecks, ...checks]) await check(this.#relay)
-    this.#checkAt = now + checkEveryMs
   }
 }
 

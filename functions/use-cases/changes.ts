@@ -3,8 +3,8 @@
 /** Waits until what it registers is called. The simulation replaces this. */
 type Wait = (register: (resume: () => void) => void) => Promise<void>
 
-export class Changes<Job extends { resume?: () => void } = { resume?: () => void }> {
-  readonly #queues = new Map<string, Job[]>()
+export class Changes<Entry extends { resume?: () => void } = { resume?: () => void }> {
+  readonly #queues = new Map<string, Entry[]>()
   readonly #wait: Wait
 
   constructor(wait: Wait = (register) => new Promise(register)) {
@@ -12,21 +12,21 @@ export class Changes<Job extends { resume?: () => void } = { resume?: () => void
   }
 
   /**
-   * Makes the job with `work`, which empties the queue that it gets. If a job of this name is already
-   * being made, its `work` makes this job, too.
+   * Makes the change of this entry with `work`, which empties the queue that it gets. If a change of this name is
+   * already being made, its `work` makes this one, too.
    */
-  async make(name: string, job: Job, work: (queue: Job[]) => Promise<void>): Promise<void> {
+  async make(name: string, entry: Entry, work: (queue: Entry[]) => Promise<void>): Promise<void> {
     const queue = this.#queues.get(name)
     if (queue !== undefined) {
-      queue.push(job)
+      queue.push(entry)
       return this.#wait((resume) => {
-        job.resume = resume
+        entry.resume = resume
       })
     }
-    const own = [job]
+    const own = [entry]
     this.#queues.set(name, own)
     await work(own)
-    // no await since the queue was empty, or a job of the meantime would wait for ever
+    // no await since the queue was empty, or a entry of the meantime would wait for ever
     this.#queues.delete(name)
   }
 }

@@ -35,10 +35,10 @@ type Committed<D> =
   | { outcome: 'committed' | 'unchanged'; decision: D; record: EventRecord | undefined }
   | { outcome: 'busy'; record: EventRecord | undefined }
 
-interface Job {
+interface Entry {
   change: Change<Decision, unknown>
   ended?: { result: Committed<Decision> } | { error: unknown }
-  /** The loop of another call may do this job. Then it calls this when the job has ended. */
+  /** The loop of another call may make this change. Then it calls this at the end. */
   resume?: () => void
 }
 
@@ -48,51 +48,51 @@ export async function commitEvent<D extends Decision, Beside = undefined>(
   change: Change<D, Beside>,
 ): Promise<Committed<D>> {
   const name = JSON.stringify([key.fleet, key.eventId])
-  const job: Job = { change: change as unknown as Job['change'] }
-  await relay.work.changes.make(name, job, (queue) => makeChanges(relay, key, queue as Job[]))
-  if ('error' in job.ended!) throw job.ended.error
-  return job.ended!.result as Committed<D>
+  const entry: Entry = { change: change as unknown as Entry['change'] }
+  await relay.work.changes.make(name, entry, (queue) => makeChanges(relay, key, queue as Entry[]))
+  if ('error' in entry.ended!) throw entry.ended.error
+  return entry.ended!.result as Committed<D>
 }
 
-async function makeChanges(relay: Needs, key: EventKey, queue: Job[]): Promise<void> {
+async function makeChanges(relay: Needs, key: EventKey, queue: Entry[]): Promise<void> {
   const { store } = relay
   /** The event as this loop last read or wrote it. */
   let stored: EventRecord | undefined = queue[0]!.change.known
   for (let conflicts = 0; queue.length > 0; ) {
-    const jobs = queue.splice(0)
+    const entries = queue.splice(0)
     try {
       const before = stored ?? (await store.readEvent(key))
-      const made = await decideAndWrite(relay, key, before, jobs)
+      const made = await decideAndWrite(relay, key, before, entries)
       stored = made.record
       conflicts = made.outcome === 'conflict' ? conflicts + 1 : 0
       if (conflicts < maxAttempts) queue.unshift(...made.left)
       else {
-        endAll(jobs, { result: { outcome: 'busy', record: before } })
+        endAll(entries, { result: { outcome: 'busy', record: before } })
         conflicts = 0
       }
     } catch (error) {
       stored = undefined
-      endAll(jobs, { error })
+      endAll(entries, { error })
     }
   }
 }
 
-/** Ends the jobs that have not ended yet. */
-function endAll(jobs: Job[], ended: NonNullable<Job['ended']>): void {
-  for (const job of jobs) if (job.ended === undefined) end(job, ended)
+/** Those that have ended already stay as they are. */
+function endAll(entries: Entry[], ended: NonNullable<Entry['ended']>): void {
+  for (const entry of entries) if (entry.ended === undefined) end(entry, ended)
 }
 
-function end(job: Job, ended: NonNullable<Job['ended']>): void {
-  job.ended = ended
-  job.resume?.()
+function end(entry: Entry, ended: NonNullable<Entry['ended']>): void {
+  entry.ended = ended
+  entry.resume?.()
 }
 
 interface Attempt {
   outcome: 'made' | 'conflict'
   /** The event now. Undefined: it must be read. */
   record: EventRecord | undefined
-  /** Jobs that are still to be made. */
-  left: Job[]
+  /** Their changes are still to be made. */
+  left: Entry[]
 }
 
 /** Decides these changes one after the other, up to the first with moments, and writes them once. */
@@ -100,20 +100,20 @@ async function decideAndWrite(
   relay: Needs,
   key: EventKey,
   before: EventRecord | undefined,
-  jobs: Job[],
+  entries: Entry[],
 ): Promise<Attempt> {
-  const times = jobs.map(({ change }) => change.now?.() ?? relay.now())
+  const times = entries.map(({ change }) => change.now?.() ?? relay.now())
   const { decided, record } = decideEach(
-    jobs,
+    entries,
     before,
     times,
-    await readAllBeside(jobs, before, times),
+    await readAllBeside(entries, before, times),
   )
-  const left = jobs.slice(decided.length)
+  const left = entries.slice(decided.length)
   const last = decided.findLast(({ isChange }) => isChange)
   if (last === undefined || record === undefined) {
-    for (const { job, decision } of decided) {
-      end(job, { result: { outcome: 'unchanged', decision, record: decision.record } })
+    for (const { entry, decision } of decided) {
+      end(entry, { result: { outcome: 'unchanged', decision, record: decision.record } })
     }
     return { outcome: 'made', record: before, left }
   }
@@ -121,52 +121,52 @@ async function decideAndWrite(
     relay,
     before,
     { ...last.decision, record },
-    decided.some(({ job }) => job.change.isRerouted),
+    decided.some(({ entry }) => entry.change.isRerouted),
     times[decided.length - 1]!,
   )
   // what the plan read took its time, and the log of moments is in the order of writes
   const commit = { ...planned, now: relay.now() }
   if ((await relay.store.commit(commit, before)) === 'conflict') {
-    return { outcome: 'conflict', record: undefined, left: jobs }
+    return { outcome: 'conflict', record: undefined, left: entries }
   }
   announce(relay, key, before, commit)
-  for (const { job, decision, isChange } of decided) {
+  for (const { entry, decision, isChange } of decided) {
     const outcome = isChange ? 'committed' : 'unchanged'
     const stored = decision.record === undefined ? undefined : commit.record
-    if (isChange) logStep(relay, commit.record, decision, job.change.log)
-    end(job, { result: { outcome, decision, record: stored } })
+    if (isChange) logStep(relay, commit.record, decision, entry.change.log)
+    end(entry, { result: { outcome, decision, record: stored } })
   }
   return { outcome: 'made', record: commit.record, left }
 }
 
 function decideEach(
-  jobs: Job[],
+  entries: Entry[],
   before: EventRecord | undefined,
   times: number[],
   beside: unknown[],
 ) {
   let record = before
-  const decided: { job: Job; decision: Decision; isChange: boolean }[] = []
-  for (const [i, job] of jobs.entries()) {
-    const decision = job.change.decide(record, times[i]!, beside[i])
+  const decided: { entry: Entry; decision: Decision; isChange: boolean }[] = []
+  for (const [i, entry] of entries.entries()) {
+    const decision = entry.change.decide(record, times[i]!, beside[i])
     const hasMoments = decision.moments.length > 0
-    const isNews = decision.record !== record || hasMoments || job.change.isRerouted === true
+    const isNews = decision.record !== record || hasMoments || entry.change.isRerouted === true
     const isChange = decision.record !== undefined && isNews
-    decided.push({ job, decision, isChange })
+    decided.push({ entry, decision, isChange })
     if (isChange) record = decision.record
     if (hasMoments) break
   }
   return { decided, record }
 }
 
-/** Reads what each job needs, by the event before the first job. In sequence, as few read anything. */
+/** Reads what each entry needs, by the event before the first entry. In sequence, as few read anything. */
 async function readAllBeside(
-  jobs: Job[],
+  entries: Entry[],
   before: EventRecord | undefined,
   times: number[],
 ): Promise<unknown[]> {
   const beside: unknown[] = []
-  for (const [i, { change }] of jobs.entries()) {
+  for (const [i, { change }] of entries.entries()) {
     beside.push(change.readBeside && (await change.readBeside(before, times[i]!)))
   }
   return beside

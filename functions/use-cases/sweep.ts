@@ -1,10 +1,7 @@
-// Does what time brings, such as stuck, lost or a rule's turn, without any request. Another step removes
-// what ended long ago, in bounded steps.
+// Does what time brings to events, such as stuck, lost or a rule's turn, without any request.
 import { messageOf } from '../../shared/errors.ts'
 import { decideTime } from '../core/event/decide.ts'
-import { dayMs } from '../core/units.ts'
 import { sweeps } from '../features/jobs.ts'
-import { forgottenRow } from '../store/small-rows.ts'
 import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { learnVms, mustLearnVms } from './learn-vms.ts'
@@ -24,7 +21,7 @@ const maxSweepMs = 30_000
 export async function sweep(relay: Relay): Promise<number> {
   const from = relay.now()
   let failed = 0
-  for (const job of sweeps) failed += await attempt(relay, () => job(relay))
+  for (const one of sweeps) failed += await attempt(relay, () => one(relay))
   failed += await attempt(relay, () => reconcile(relay).then(() => 0))
   // what the list has changed is due a moment after it was written
   const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
@@ -66,35 +63,4 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),
     },
   })
-}
-
-const maxPerStep = 500
-/** A deleted VM stays silent. A VM that was only switched off comes back under the same name. */
-const beaconDays = 7
-
-/**
- * Takes one step. Returns whether there is more to remove. Unless the clocks of VMs say that the relay's
- * is right, one run forgets at most what one day makes old: a clock that is wrong for a moment must not
- * delete the history.
- */
-export async function forgetOld({
-  store,
-  log,
-  config,
-  now: clock,
-  clockWatch,
-}: Relay): Promise<boolean> {
-  const now = clock()
-  const last = await forgottenRow.read(store)
-  // the clock is wrong now, or was at the last run
-  if (last !== undefined && now < last.asOf) return false
-  const isSure = last === undefined || clockWatch.isRight()
-  const asOf = isSure ? now : Math.min(now, last.asOf + dayMs)
-  const before = asOf - config.retentionDays * dayMs
-  const forgotten = await store.forget(before, maxPerStep, asOf - beaconDays * dayMs)
-  if (forgotten > 0) log.info('forgotten', { rows: forgotten })
-  const isMore = forgotten >= maxPerStep
-  // in a conflict, another worker has just noted the same
-  if (!isMore) await forgottenRow.write(store, { asOf }, last?.version ?? 0)
-  return isMore
 }

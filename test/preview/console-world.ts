@@ -1,6 +1,6 @@
 // A relay with a lifelike day of a company: three fleets, open events in every state, half a year of
 // history, channels in trouble and subscriptions. For pictures and tests of the console.
-import { fleetChecks } from '../../functions/features/jobs.ts'
+import { jobs } from '../../functions/use-cases/jobs.ts'
 import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createToken } from '../../functions/use-cases/tokens.ts'
 import { askApi } from '../support/tokens.ts'
@@ -197,7 +197,7 @@ export async function consoleWorld({ events = 40, further = 0 }: Options = {}): 
   await world.drain()
   await present(world, of, at)
   await crowd(world, further, at)
-  for (const check of fleetChecks) await check(world.relay)
+  for (const job of jobs) await job.run(world.relay)
   // what time brings, such as that nobody can tell Azure
   await sweep(world.relay)
   await world.drain()

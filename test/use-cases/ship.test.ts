@@ -1,6 +1,6 @@
 // Shipping: services of Azure get every step of every event, and what they refuse is sent again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checks } from '../../functions/features/jobs.ts'
+import { jobs } from '../../functions/use-cases/jobs.ts'
 import { replay } from '../../functions/use-cases/replay.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { shipRule } from '../simulator/sinks/ship.ts'
@@ -45,7 +45,7 @@ function answer(status: number, text?: string) {
 async function failFor(minutes: number) {
   for (let i = 0; i < minutes; i++) {
     await world.pass(minute)
-    for (const check of checks) await check(world.relay)
+    for (const job of jobs) await job.run(world.relay)
   }
   await world.drain()
 }

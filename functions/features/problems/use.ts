@@ -7,8 +7,10 @@ import { alertId, alertsTo, reachedBy } from '../../core/delivery/alert.ts'
 import type { FleetAlert } from '../../core/delivery/alert-kind.ts'
 import { noFleet } from '../../core/delivery/delivery.ts'
 import { listOwners } from '../../core/rules/owners.ts'
+import { minuteMs } from '../../core/units.ts'
 import { channelsInTrouble } from '../../use-cases/channel-health.ts'
 import type { Hearer, Trouble } from '../../use-cases/hearer.ts'
+import type { Job } from '../../use-cases/job.ts'
 import { channelNamed, ownersNow, type Relay } from '../../use-cases/relay.ts'
 import { rechecks } from '../rechecks.ts'
 import { problemRows } from './load.ts'
@@ -75,7 +77,7 @@ function openIn(row: ProblemRow | undefined): NotedProblem[] {
 
 type Decide = (before: ProblemRow | undefined) => Promise<ProblemRow | undefined>
 
-interface Job {
+interface Entry {
   run(): Promise<void>
   resume?: () => void
 }
@@ -88,7 +90,7 @@ async function change(
   decide: Decide,
 ): Promise<ProblemRow | undefined> {
   const made: { row?: ProblemRow | undefined; error?: unknown } = {}
-  const job: Job = {
+  const own: Entry = {
     async run() {
       try {
         made.row = await changeRow(relay, fleet, kind, decide)
@@ -97,9 +99,9 @@ async function change(
       }
     },
   }
-  await relay.work.changes.make(JSON.stringify([fleet, alertId(kind)]), job, async (queue) => {
+  await relay.work.changes.make(JSON.stringify([fleet, alertId(kind)]), own, async (queue) => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      await (next as Job).run()
+      await (next as Entry).run()
       next.resume?.()
     }
   })
@@ -200,14 +202,17 @@ function logMessage(
   else log.info('problem_over', { ...about, left, owners })
 }
 
-/** Logs failures: the next check tries again. */
-export async function checkItself(relay: Relay): Promise<void> {
-  const { disk } = relay.host.doors
-  if (disk) {
-    const find = async (known: NotedProblem[]) => diskProblem(await disk(), known, relay.now())
-    await checkFor(relay, 'disk_nearly_full', find)
-  }
-  await checkChannels(relay)
+export const ownChecks: Job = {
+  everyMs: { free: 5 * minuteMs, paid: 5 * minuteMs },
+  async run(relay) {
+    const { disk } = relay.host.doors
+    if (disk) {
+      const find = async (known: NotedProblem[]) => diskProblem(await disk(), known, relay.now())
+      await checkFor(relay, 'disk_nearly_full', find)
+    }
+    await checkChannels(relay)
+    return 'done'
+  },
 }
 
 /** Notes which channels are in trouble that owners would not hear of otherwise. Logs failures. */

@@ -3,23 +3,29 @@ import { messageOf } from '../../../shared/errors.ts'
 import { silentPaces } from '../../core/event/beacon-state.ts'
 import { maxProblems } from '../../core/limits.ts'
 import type { Fleet } from '../../core/rules/config.ts'
+import { hourMs, minuteMs } from '../../core/units.ts'
 import { listFleet, type Missing, missingIn } from '../../use-cases/beacons.ts'
+import type { Job } from '../../use-cases/job.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { noteProblems } from './needs.ts'
 import { noLongerSilent } from './recheck.ts'
 
-/** Logs failures, and tries again. */
-export async function checkAbsences(relay: Relay): Promise<void> {
-  const listensLong =
-    relay.now() - relay.listeningSince >= silentPaces * relay.host.heartbeats.paceMs
-  for (const [name, fleet] of Object.entries(relay.config.fleets)) {
-    try {
-      await checkSilent(relay, name)
-      if (listensLong) await checkMissing(relay, name, fleet)
-    } catch (error) {
-      relay.log.error('absences_failed', { fleet: name, error: messageOf(error) })
+/** It reads whole fleets. */
+export const absences: Job = {
+  everyMs: { free: 5 * minuteMs, paid: hourMs },
+  async run(relay) {
+    const listensLong =
+      relay.now() - relay.listeningSince >= silentPaces * relay.host.heartbeats.paceMs
+    for (const [name, fleet] of Object.entries(relay.config.fleets)) {
+      try {
+        await checkSilent(relay, name)
+        if (listensLong) await checkMissing(relay, name, fleet)
+      } catch (error) {
+        relay.log.error('absences_failed', { fleet: name, error: messageOf(error) })
+      }
     }
-  }
+    return 'done'
+  },
 }
 
 async function checkMissing(relay: Relay, name: string, fleet: Fleet): Promise<void> {

@@ -9,7 +9,7 @@ import type { Log } from '../../../shared/log.ts'
 import { reportPath } from '../../../shared/report.ts'
 import { createApp } from '../../app.ts'
 import { alignedHeartbeats } from '../../core/event/heartbeat.ts'
-import { checks, fleetChecks } from '../../features/jobs.ts'
+import { minuteMs } from '../../core/units.ts'
 import { pressRoutes } from '../../http/people/presses.ts'
 import type { ForwardProxy, Outbound } from '../../notify/undici.ts'
 import { isSecure } from '../../pages/layout.ts'
@@ -19,9 +19,10 @@ import { WatchedTable } from '../../store/azure/watched.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { noteListening } from '../../store/small-rows.ts'
 import { Changes } from '../../use-cases/changes.ts'
+import type { Job } from '../../use-cases/job.ts'
+import { jobs } from '../../use-cases/jobs.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
 import type { Relay } from '../../use-cases/relay.ts'
-import { forgetOld } from '../../use-cases/sweep.ts'
 import { createCommitSignal } from '../commit-signal.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
@@ -50,10 +51,8 @@ const brokenOffMs = 1_000
 const schedule = '0 * * * * *'
 /** After a longer gap, the relay may have missed reports, so silent beacons mean nothing. */
 const gapMs = 2 * timerMs
-/** Runs of the timer between two checks of the relay itself. */
-const checkEvery = 5
-/** Steps in one run of the timer. */
-const maxForgetSteps = 10
+/** One job takes so many in one run of the timer. */
+const maxSteps = 10
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Other paths are not logged: they may contain a token, which can decide an event. */
@@ -266,8 +265,7 @@ async function onTimer(all: Parts): Promise<void> {
     () => logTroubles(relay, queue),
     // metrics find counts that are at most a minute old
     () => size.follow(timerMs / 2),
-    () => checkSometimes(relay),
-    () => hourly(relay),
+    ...jobs.map((job) => () => runJob(relay, job)),
   ]
   const outcomes: PromiseSettledResult<void>[] = []
   for (const part of parts) outcomes.push(...(await Promise.allSettled([part()])))
@@ -280,17 +278,11 @@ async function logTroubles(relay: Relay, queue: WakeQueue): Promise<void> {
     relay.log.error('host_troubled', { trouble })
 }
 
-async function checkSometimes(relay: Relay): Promise<void> {
-  const minute = new Date(relay.now() + timerMs / 2).getUTCMinutes()
-  if (minute % checkEvery > 0) return
-  for (const check of checks) await check(relay)
-}
-
-/** Once an hour, in the run nearest to the full hour: the timer may run a moment early. */
-async function hourly(relay: Relay): Promise<void> {
-  if (new Date(relay.now() + timerMs / 2).getUTCMinutes() > 0) return
-  for (const check of fleetChecks) await check(relay)
-  for (let steps = 0; steps < maxForgetSteps; steps++) if (!(await forgetOld(relay))) return
+/** An hourly job runs in the run nearest to the full hour: the timer may run a moment early. */
+async function runJob(relay: Relay, job: Job): Promise<void> {
+  const minute = Math.floor((relay.now() + timerMs / 2) / minuteMs)
+  if ((minute * minuteMs) % job.everyMs.paid > 0) return
+  for (let steps = 0; steps < maxSteps; steps++) if ((await job.run(relay)) === 'done') return
 }
 
 /** `/healthz` shows these to anybody, so details go to the log only. */

@@ -1,6 +1,6 @@
 // An alert leads to the part of the console that shows what is wrong.
 import { expect, test } from 'vitest'
-import { checkItself } from '../../../functions/features/problems/use.ts'
+import { ownChecks } from '../../../functions/features/problems/use.ts'
 import { minute, relayForEach, startRelay, world } from '../../support/relay.ts'
 import { baseConfig, type Sent } from '../../support/world.ts'
 
@@ -16,7 +16,7 @@ relayForEach(() =>
 /** The messages of an alert, by host. */
 async function alerted(): Promise<Record<string, string>> {
   world.relay.host.doors.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
-  await checkItself(world.relay)
+  await ownChecks.run(world.relay)
   await world.pass(10 * minute)
   const byHost = ({ url, body }: Sent) => [new URL(url).hostname, body]
   return Object.fromEntries(world.sent.map(byHost))

@@ -1,13 +1,13 @@
 // The relay's alerts about itself: once when a trouble begins, once when it is over.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkItself } from '../../../functions/features/problems/use.ts'
+import { ownChecks } from '../../../functions/features/problems/use.ts'
 import { answer, gone, sentTo } from '../../support/deliveries.ts'
 import { minute, report, startRelay, world } from '../../support/relay.ts'
 import { event, usualAnswer } from '../../support/world.ts'
 
 const gb = 1_000_000_000
 let freeBytes = 0
-const check = () => checkItself(world.relay)
+const check = () => ownChecks.run(world.relay)
 
 beforeEach(async () => {
   const routes = [{ match: {}, channels: ['chat', 'hook'] }]
@@ -87,7 +87,7 @@ test('what cannot be checked is logged, and hinders no other check', async () =>
   answer(world, 'slack', gone)
   await report(event())
   world.relay.host.doors.disk = async () => Promise.reject(new Error('no such folder'))
-  await checkItself(world.relay)
+  await ownChecks.run(world.relay)
   await world.pass(minute)
   expect(said('channels_in_trouble')).toHaveLength(1)
   expect(world.lines.join()).toContain('"own_check_failed"')

@@ -1,6 +1,6 @@
 // Beacons that the configuration expects, and that never reported.
 import { afterEach, describe, expect, test } from 'vitest'
-import { checkAbsences } from '../../../functions/features/silence/use-absent.ts'
+import { absences } from '../../../functions/features/silence/use-absent.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { minute, startRelay, world } from '../../support/relay.ts'
 import { adminKey, baseConfig, FakeBeacon } from '../../support/world.ts'
@@ -24,7 +24,7 @@ async function pass(ms: number, ...present: FakeBeacon[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += idleMs) {
     for (const one of present) await one.sees([])
     await world.pass(idleMs)
-    await checkAbsences(world.relay)
+    await absences.run(world.relay)
     await world.drain()
   }
 }

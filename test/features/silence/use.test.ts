@@ -1,8 +1,8 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { problemHearer, sendProblems } from '../../../functions/features/problems/use.ts'
-import { checkAbsences } from '../../../functions/features/silence/use-absent.ts'
-import { forgetOld } from '../../../functions/use-cases/sweep.ts'
+import { absences } from '../../../functions/features/silence/use-absent.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import type { Goodbye } from '../../../shared/report.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { minute, second, startRelay, world } from '../../support/relay.ts'
@@ -421,7 +421,7 @@ test('after a week a silent beacon is forgotten, and its alert is over', async (
   world.clock.now += 7 * 1_440 * minute
   await forgetOld(world.relay)
   expect((await list()).beacons).toEqual([])
-  await checkAbsences(world.relay)
+  await absences.run(world.relay)
   await pass(2 * minute)
   expect(alerts()[1]!.json.data).toMatchObject({ form: 'over', left: ['web_0'], remaining: 0 })
 })

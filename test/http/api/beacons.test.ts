@@ -1,6 +1,6 @@
 // `GET /v1/beacons`: shows an owner whether the beacons work.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { forgetOld } from '../../../functions/use-cases/sweep.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { around } from '../../sim/around.ts'
 import { has } from '../../support/features.ts'
 import { eventNow, startRelay, world } from '../../support/relay.ts'

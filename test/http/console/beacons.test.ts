@@ -1,6 +1,6 @@
 // Beacons in the console: by fleet, name and state, and which expected ones are missing.
 import { beforeEach, expect, test } from 'vitest'
-import { fleetChecks } from '../../../functions/features/jobs.ts'
+import { jobs } from '../../../functions/use-cases/jobs.ts'
 import { asAdmin, asToken, type Visit } from '../../support/console.ts'
 import { has } from '../../support/features.ts'
 import { textOf } from '../../support/people.ts'
@@ -35,7 +35,7 @@ test.runIf(has('silence'))('heard and silent, by name and by state', async () =>
 
 test.runIf(has('silence'))('silent ones of other fleets are named and lead there', async () => {
   await world.pass(2 * hour)
-  for (const check of fleetChecks) await check(world.relay)
+  for (const job of jobs) await job.run(world.relay)
   const visit = await asAdmin(world)
   const [all, html] = [await shown(visit), await (await visit.get('/console/beacons')).text()]
   expect(all).toContain('Silent in other fleets: 1 in test')
@@ -53,7 +53,7 @@ test('a column in which no beacon has a value is left out', async () => {
 
 test.runIf(has('silence'))('the expected beacons that never reported', async () => {
   await world.pass(2 * hour)
-  for (const check of fleetChecks) await check(world.relay)
+  for (const job of jobs) await job.run(world.relay)
   expect(await shown(await asAdmin(world))).toMatch(
     /1 of 2 expected beacons has never reported web_9/,
   )

@@ -6,7 +6,7 @@ import {
   maxOpenOfBeacon,
   maxOpenOfFleet,
 } from '../../../functions/core/limits.ts'
-import { forgetOld } from '../../../functions/use-cases/sweep.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { bigNames } from '../../support/big.ts'
 import { answer, idOf, passInSteps, sentTo } from '../../support/deliveries.ts'
 import { has } from '../../support/features.ts'

@@ -1,6 +1,6 @@
 // What ended long ago is removed, but never because the relay's clock was wrong for a moment.
 import { expect, test } from 'vitest'
-import { forgetOld } from '../../../functions/use-cases/sweep.ts'
+import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import { hour, outcome, relayForEach, report, startRelay, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
