@@ -77,7 +77,7 @@ async function makeChanges(relay: Needs, key: EventKey, queue: Entry[]): Promise
   }
 }
 
-/** Those that have ended already stay as they are. */
+/** Entries that have ended already stay as they are. */
 function endAll(entries: Entry[], ended: NonNullable<Entry['ended']>): void {
   for (const entry of entries) if (entry.ended === undefined) end(entry, ended)
 }

@@ -57,6 +57,12 @@ export function azureRows(table: Table, now: () => number = Date.now): AzureRows
   return new AzureRows({ table, newId: randomUUID, now })
 }
 
+/** With a clock that a test moves, nothing would ever be old enough to be read: so it reads at once. */
+export function storeOnTable(table: MemoryTable, now: () => number): TestStore {
+  const rows = new AzureRows({ table, newId: randomUUID, now, lagMs: 0 })
+  return storeOver(rows, undefined, () => table.contents())
+}
+
 /** The store of a test of use cases: see `rowsOfTests`. */
 export function openTestStore(path: string | undefined, now: () => number): TestStore {
   if (path !== undefined || rowsOfTests === 'sqlite') return openStore(path)
@@ -71,8 +77,5 @@ export function openTestStore(path: string | undefined, now: () => number): Test
     const contents = () => Promise.all(statements.map((one) => database.query(one, [])))
     return storeOver(rows, undefined, contents)
   }
-  const table = new MemoryTable()
-  // with a clock that a test moves, nothing would ever be old enough to be read
-  const rows = new AzureRows({ table, newId: randomUUID, now, lagMs: 0 })
-  return storeOver(rows, undefined, () => table.contents())
+  return storeOnTable(new MemoryTable(), now)
 }

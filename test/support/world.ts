@@ -19,7 +19,7 @@ import { sweep } from '../../functions/use-cases/sweep.ts'
 import { createLog } from '../../shared/log.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { adminKey, baseConfig, startAt } from './fake-beacon.ts'
-import { openTestStore } from './stores.ts'
+import { openTestStore, type TestStore } from './stores.ts'
 
 export type { Reachable } from './fake-beacon.ts'
 export {
@@ -60,13 +60,19 @@ function mapValues<T extends object>(from: T, map: (value: T[keyof T]) => unknow
 
 /** `paced`: channels take as much as real ones do, and what has to wait is told together. */
 export async function createWorld(
-  options: { config?: object; path?: string; paced?: boolean; identity?: Identity } = {},
+  options: {
+    config?: object
+    path?: string
+    store?: TestStore
+    paced?: boolean
+    identity?: Identity
+  } = {},
 ) {
   const clock = { now: startAt }
   const lines: string[] = []
   const sent: Sent[] = []
   const config = readConfig(JSON.stringify({ ...baseConfig, ...options.config }), {})
-  const store = openTestStore(options.path, () => clock.now)
+  const store = options.store ?? openTestStore(options.path, () => clock.now)
   const channels = { answer: usualAnswer as (request: Sent) => Response | Promise<Response> }
   const log = createLog({
     write: (line) => lines.push(line),
