@@ -6,7 +6,7 @@ import { buildSync } from 'esbuild'
 import { editorSchema } from '../functions/config/editor-schema.ts'
 import { openapi } from '../functions/http/openapi.ts'
 import { routes } from '../functions/http/routes.ts'
-import { alertSchema, eventSchema } from '../functions/schema/published.ts'
+import { alertSchema, eventSchema } from '../functions/schema/json-schema.ts'
 import { filledDocuments } from './reference.ts'
 
 export const root = join(import.meta.dirname, '..')

@@ -1,7 +1,7 @@
 // Rows of the documentation about webhooks, made from the schemas that the relay publishes.
 import { eventSchemaAddress } from '../functions/core/message/cloud-event.ts'
 import { eventExamples } from '../functions/schema/event-examples.ts'
-import type { JsonSchema } from '../functions/schema/published.ts'
+import type { JsonSchema } from '../functions/schema/json-schema.ts'
 
 const data = eventExamples.completed
 

@@ -15,7 +15,7 @@ import { severities } from '../functions/core/rules/severity.ts'
 import { metricTexts } from '../functions/features/texts.ts'
 import { eventFields, placeholders } from '../functions/notify/http/placeholders.ts'
 import { presets } from '../functions/notify/http/presets.ts'
-import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/published.ts'
+import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/json-schema.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
 import { exampleBody, fieldRows } from './reference-schemas.ts'

@@ -3,7 +3,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { unreadExceptions } from '../../shared/addresses.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Hmac } from '../../shared/signature.ts'
-import { createAzureDoors } from '../azure/doors.ts'
+import { createAzureApis } from '../azure/apis.ts'
 import { createTokens } from '../azure/tokens.ts'
 import { azureSchema } from '../config/azure.ts'
 import { createEntra } from '../identity/entra.ts'
@@ -61,7 +61,7 @@ function openAzure(
   const tokens = createTokens({ access, host, fetch, readText, now: Date.now })
   if (access.subscriptions.length === 0) return { tokens }
   const options = { access, tokens, fetch, now: Date.now }
-  return { tokens, doors: createAzureDoors(options) }
+  return { tokens, azure: createAzureApis(options) }
 }
 
 const keys = new WeakMap<Uint8Array, KeyObject>()

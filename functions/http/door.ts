@@ -34,7 +34,7 @@ export function createDoor({
   const askers = createTurns<Turns<Enter>>()
   /** The requests of each asker, by link. */
   const requests = new Map<string, Turns<Enter>>()
-  let taken = 0
+  let inside = 0
 
   const wait = (who: string, links: Turns<Enter>, link: string) =>
     new Promise<void>((enter) => {
@@ -45,7 +45,7 @@ export function createDoor({
   const leave = () => {
     const next = askers.take()
     if (next === undefined) {
-      taken -= 1
+      inside -= 1
       // whoever comes now waits for nobody
       requests.clear()
       return
@@ -55,7 +55,7 @@ export function createDoor({
   return {
     async pass(asker, answer) {
       const { who, link } = nameAsker(asker)
-      if (taken < readPlaces) taken += 1
+      if (inside < readPlaces) inside += 1
       else {
         const links = requests.get(who) ?? createTurns()
         if (links.countOf(link) >= maxWaiting) return 'full'

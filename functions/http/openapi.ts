@@ -7,7 +7,7 @@ import { fleetHeader } from '../../shared/report.ts'
 import { apiGroups } from '../features/faces.ts'
 import { alertDataSchema } from '../schema/alert.ts'
 import { eventDataSchema } from '../schema/event.ts'
-import { type JsonSchema, toJsonSchema, type Use } from '../schema/published.ts'
+import { type JsonSchema, toJsonSchema, type Use } from '../schema/json-schema.ts'
 import { type Caller, type Groups, openapiPath, type Route } from './route.ts'
 
 /** The version of the API. A change that could break a client raises the first number. */

@@ -3,13 +3,13 @@ import * as z from 'zod'
 import { eventSchemaPath } from '../core/message/cloud-event.ts'
 import { alertSchemaPath } from '../schema/alert.ts'
 import { schemaQuery } from '../schema/event.ts'
-import { alertSchema, eventSchema } from '../schema/published.ts'
+import { alertSchema, eventSchema } from '../schema/json-schema.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { openapi } from './openapi.ts'
 import { type Route, route } from './route.ts'
 
 /** A front answers these without a relay. */
-interface Published {
+interface Needs {
   relay: Pick<Relay, 'config'>
   routes: readonly Route[]
 }
@@ -32,14 +32,14 @@ function schemaRoute(
     caller: 'anyone',
     query: schemaQuery,
     answers: { 200: { about: 'JSON Schema 2020-12.', schema: document, type: schemaType } },
-    handler({ relay }: Published) {
+    handler({ relay }: Needs) {
       const text = once(() => JSON.stringify(make(relay.config.publicUrl)))
       return (c) => c.body(text(), 200, { 'content-type': schemaType })
     },
   })
 }
 
-export const documentRoutes: Route<Published>[] = [
+export const documentRoutes: Route<Needs>[] = [
   schemaRoute(eventSchemaPath, 'getEventSchema', 'events', eventSchema),
   schemaRoute(alertSchemaPath, 'getAlertSchema', 'Foghorn itself', alertSchema),
   route({
@@ -50,7 +50,7 @@ export const documentRoutes: Route<Published>[] = [
     group: 'Relay',
     caller: 'anyone',
     answers: { 200: { about: 'OpenAPI 3.1.', schema: document } },
-    handler({ relay, routes }: Published) {
+    handler({ relay, routes }: Needs) {
       const text = once(() => JSON.stringify(openapi(routes, relay.config.publicUrl)))
       return (c) => c.body(text(), 200, { 'content-type': 'application/json' })
     },

@@ -1,4 +1,4 @@
-// One example of webhooks' `data` for each moment, in the published schema. The types and a test
+// One example of webhooks' `data` for each moment, in the public schema. The types and a test
 // keep them valid.
 
 import type { EventData } from '../core/message/cloud-event.ts'

@@ -35,7 +35,7 @@ export function createAzureCheck(relay: Relay): (fleets: string[]) => Promise<Az
   return async (fleets) => {
     const states: AzureState[] = []
     const areAll = Object.keys(relay.config.fleets).every((name) => fleets.includes(name))
-    for (const subscriptionId of relay.outside.doors?.subscriptions ?? []) {
+    for (const subscriptionId of relay.outside.azure?.subscriptions ?? []) {
       const fleet = findFleet(relay.config, subscriptionId)
       // what belongs to no fleet may be anybody's
       if (fleet === undefined ? !areAll : !fleets.includes(fleet)) continue
@@ -54,7 +54,7 @@ const nothing: Lists = { publishing: [], silent: [], withoutBeacon: [], blind: [
 
 /** `fleets`: the one that the subscription belongs to, if any. */
 async function readLists(relay: Relay, subscriptionId: string, fleets: string[]): Promise<Lists> {
-  const machines = await relay.outside.doors!.graph.listMachines([subscriptionId], 'people')
+  const machines = await relay.outside.azure!.graph.listMachines([subscriptionId], 'people')
   const listed = await Promise.all(fleets.map((fleet) => listFleet(relay, fleet)))
   const known = new Set(
     listed

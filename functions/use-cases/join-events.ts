@@ -109,7 +109,7 @@ export async function joinOne(
   const committed = await commitEvent(relay, news, {
     readBeside: async (before) => ({
       refusal: before === undefined || !isOpen(before) ? await refusal() : undefined,
-      taken: await takeSlotIfDue(relay, before, now),
+      slot: await takeSlotIfDue(relay, before, now),
     }),
     decide: (before, _, loaded) =>
       decideReport(before, reporter, news, { ...context, ...loaded }, now),

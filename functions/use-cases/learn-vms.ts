@@ -37,7 +37,7 @@ async function listed(relay: Relay, key: EventKey, known: EventRecord): Promise<
 }
 
 function mayAsk({ outside }: Relay, { subscriptionId }: AzureResource): boolean {
-  return outside.doors?.subscriptions.includes(subscriptionId) === true
+  return outside.azure?.subscriptions.includes(subscriptionId) === true
 }
 
 /** Undefined if the inventory could not be read, or the list does not name the event. */
@@ -48,7 +48,7 @@ async function readVms(
   const { resource, listed } = azure.outside!
   if (!listed || !mayAsk(relay, resource)) return undefined
   try {
-    const machines = await relay.outside.doors!.graph.listMachines(
+    const machines = await relay.outside.azure!.graph.listMachines(
       [resource.subscriptionId],
       'rules',
     )

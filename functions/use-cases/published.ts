@@ -55,7 +55,7 @@ export async function joinListed(relay: Relay, listed: Published[]): Promise<voi
 export async function reconcile(relay: Relay): Promise<void> {
   const { outside, config, store } = relay
   const subscriptions =
-    outside.doors?.subscriptions.filter((id) => findFleet(config, id) !== undefined) ?? []
+    outside.azure?.subscriptions.filter((id) => findFleet(config, id) !== undefined) ?? []
   const now = relay.now()
   if (subscriptions.length === 0 || now < (outside.lookAt ?? 0)) return
   const isFirst = outside.lookAt === undefined
@@ -87,7 +87,7 @@ export async function readList(relay: Relay): Promise<boolean> {
 
 async function readNow(relay: Relay): Promise<boolean> {
   const { outside, config } = relay
-  const { subscriptions: all, graph } = outside.doors!
+  const { subscriptions: all, graph } = outside.azure!
   const subscriptions = all.filter((id) => findFleet(config, id) !== undefined)
   try {
     await joinListed(relay, await graph.listEvents(subscriptions))
@@ -104,7 +104,7 @@ async function readNow(relay: Relay): Promise<boolean> {
 /** Azure lists what it may, and says nothing of a subscription that it may not. Never throws. */
 async function noteUnreadable(relay: Relay, subscriptions: string[]): Promise<void> {
   const readable = await relay.outside
-    .doors!.graph.listReadable(subscriptions)
+    .azure!.graph.listReadable(subscriptions)
     .catch((error: unknown) => {
       relay.log.warn('azure_list_failed', { error: messageOf(error) })
       return subscriptions
@@ -130,8 +130,8 @@ export async function noteForbidden(relay: Relay, fleet: string, error: unknown)
  */
 export async function noteDoubt(relay: Relay, now: number): Promise<void> {
   const { outside, store } = relay
-  const { doors, doubtAt = 0 } = outside
-  if (doors === undefined || Math.abs(now - doubtAt) < minuteMs) return
+  const { azure, doubtAt = 0 } = outside
+  if (azure === undefined || Math.abs(now - doubtAt) < minuteMs) return
   const known = await outsideRow.read(store)
   const written = await outsideRow.write(store, { ...known, doubtAt: now }, known?.version ?? 0)
   // in a conflict, another worker has noted a word or a reading; the next word notes it again

@@ -58,7 +58,7 @@ interface Host {
   /** Reads in work at a time. One, unless the storage is far away: then some wait for it meanwhile. */
   readPlaces: number
   /** What the host does for features. */
-  doors: Doors
+  abilities: Abilities
   /** Problems of the host that an owner should look at: sentences for `/healthz`. */
   troubles(): Promise<string[]>
 }
@@ -112,7 +112,7 @@ interface Outside {
   /** Tokens for channels that are services of Azure. */
   tokens: AzureTokens
   /** Reads Azure, and tells it. Absent: only beacons do. */
-  doors?: AzureDoors
+  azure?: AzureApis
   /** When to look whether to read Azure's list of events, see published.ts. */
   lookAt?: number
   /** When this worker last tried to read it, and when it last noted that Event Grid said something. Epoch ms. */
@@ -124,9 +124,9 @@ export type HostName = 'node' | 'azure' | 'cloudflare'
 
 /** What a host does for features. Each adds its own by declaration merging. What a host cannot do is absent. */
 // biome-ignore lint/suspicious/noEmptyInterface: features add to it
-export interface Doors {}
+export interface Abilities {}
 
-export interface AzureDoors {
+export interface AzureApis {
   manager: ResourceManager
   graph: ResourceGraph
   /** The ids are in lower case. */

@@ -57,7 +57,7 @@ async function concludeOne(relay: Relay, key: EventKey): Promise<void> {
   await commitEvent(relay, key, {
     ...(!(tells || learns) && { known }),
     readBeside: (before, now) => takeSlotIfDue(relay, before, now),
-    decide: (before, now, taken) => decideTime(before, { ...buildContext(relay), taken }, now),
+    decide: (before, now, slot) => decideTime(before, { ...buildContext(relay), slot }, now),
     log: {
       event: 'event_concluded',
       fields: ({ record }) => ({ inferred: record?.ended?.inferred }),

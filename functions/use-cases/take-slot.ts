@@ -8,10 +8,10 @@ import {
   isOver,
   listRivals,
   maxBehind,
+  type SlotAnswer,
+  type SlotAsked,
   type SlotRequest,
-  type SlotTaken,
   slotRequestId,
-  type Taken,
   takeSlot as takeIn,
 } from '../core/event/slots.ts'
 import { slotRows } from '../store/small-rows.ts'
@@ -28,11 +28,11 @@ export async function takeSlotIfDue(
   relay: Relay,
   before: EventRecord | undefined,
   now: number,
-): Promise<Taken | undefined> {
+): Promise<SlotAsked | undefined> {
   const { rules, listeningSince } = buildContext(relay)
   const wish = before && slotToTake(before, rules, { now, listeningSince })
   if (before === undefined || wish === undefined) return undefined
-  return { wish: slotRequestId(wish), taken: await takeSlot(relay.store, before, wish, now) }
+  return { wish: slotRequestId(wish), answer: await takeSlot(relay.store, before, wish, now) }
 }
 
 async function readSlots(store: SlotStore, fleet: string) {
@@ -44,7 +44,7 @@ export async function takeSlot(
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
   wish: SlotRequest,
   now: number,
-): Promise<SlotTaken> {
+): Promise<SlotAnswer> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version, holders: stored } = await readSlots(store, fleet)

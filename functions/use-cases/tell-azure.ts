@@ -27,7 +27,7 @@ const forbidden = 403
 /** Whether the relay may tell Azure about the event, and should now. */
 export function mustTellAzure(relay: Relay, record: EventRecord, now: number): boolean {
   const { outside, config, listeningSince } = relay
-  const isOwn = outside.doors !== undefined && listSubscriptions(config, record.fleet).length > 0
+  const isOwn = outside.azure !== undefined && listSubscriptions(config, record.fleet).length > 0
   return isOwn && isCovered(record, config.policy) && mayTry(record, { now, listeningSince })
 }
 
@@ -83,7 +83,7 @@ async function contradictionIn(
   const read = decided?.scope?.vms ?? []
   if (read.length === 0) return undefined
   try {
-    const machines = await relay.outside.doors!.graph.listMachines(
+    const machines = await relay.outside.azure!.graph.listMachines(
       [resource.subscriptionId],
       'rules',
     )
@@ -99,7 +99,7 @@ async function contradictionIn(
 /** Nothing is told to Azure that Azure does not say itself. */
 async function tell(relay: Relay, record: EventRecord): Promise<Told> {
   const { fleet, eventId, decided } = record
-  const { graph, manager } = relay.outside.doors!
+  const { graph, manager } = relay.outside.azure!
   const failed = (reason: string, listed?: Published[]): Told => {
     return { result: { outcome: 'failed', reason, isFinal: false }, ...(listed && { listed }) }
   }

@@ -1,7 +1,7 @@
 // Services that answer what they should not: redirects, secrets that they were given, endless texts.
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { createAzureApis } from '../../functions/azure/apis.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import { channelSchema, channelSecrets } from '../../functions/notify/registry.ts'
 import { createOutbound } from '../../functions/notify/undici.ts'
@@ -21,7 +21,7 @@ const app = { tenantId: subscription, clientId: subscription, clientSecret: 'the
 const host = { endpoint: 'http://127.0.0.1:41741/msi/token', header: 'the-identity-header' }
 const now = () => 0
 
-function doors(answer: (url: string) => Response, more: object = {}) {
+function apisAt(answer: (url: string) => Response, more: object = {}) {
   const asked: { url: string; redirect: string | undefined }[] = []
   const fetch = async (url: string, { redirect }: RequestInit) => {
     asked.push({ url, redirect })
@@ -29,7 +29,7 @@ function doors(answer: (url: string) => Response, more: object = {}) {
   }
   const own = { ...access, ...more }
   const tokens = createTokens({ access: own, host, fetch, now, readText: async () => '' })
-  return { asked, tokens, ...createAzureDoors({ access: own, tokens, fetch, now }) }
+  return { asked, tokens, ...createAzureApis({ access: own, tokens, fetch, now }) }
 }
 const tokenOf = (text: string) => Response.json({ access_token: text, expires_in: 3_600 })
 const moved = () =>
@@ -39,7 +39,7 @@ test.each([
   ['the secret of the app registration', app],
   ['the header of the host', {}],
 ])('%s follows no redirect', async (_, own) => {
-  const { tokens, asked } = doors(moved, own)
+  const { tokens, asked } = apisAt(moved, own)
   await expect(tokens.read(access.resourceManager)).rejects.toThrow('HTTP 307')
   expect(asked.map(({ redirect }) => redirect)).toEqual(['manual'])
 })
@@ -90,7 +90,7 @@ test.each([
 })
 
 test('a token that no header can carry is not shown', async () => {
-  const { graph } = doors(() => tokenOf('a token\nwith a line break'))
+  const { graph } = apisAt(() => tokenOf('a token\nwith a line break'))
   const shown = await graph.listEvents([subscription]).catch((error: Error) => error.message)
   expect(shown).toContain('the answer has no token')
   expect(shown).not.toContain('line break')
@@ -98,7 +98,7 @@ test('a token that no header can carry is not shown', async () => {
 
 test('an error without end is one short line', async () => {
   const message = `${'no '.repeat(70_000)}\r\n{"level":"info"}`
-  const { graph } = doors((url) =>
+  const { graph } = apisAt((url) =>
     url.includes('/resources')
       ? Response.json({ error: { code: 'Bad\nCode', message } }, { status: 400 })
       : tokenOf('token'),

@@ -1,6 +1,6 @@
 // What the relay reads of Azure Resource Graph, within its quota.
 import { expect, test } from 'vitest'
-import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { createAzureApis } from '../../functions/azure/apis.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import { FakeArm } from '../simulator/arm.ts'
 import { rowOf } from '../simulator/event-grid.ts'
@@ -27,7 +27,7 @@ function start(options: Partial<FakeArm['options']> = {}, moves = true) {
   }
   const options2 = { access, fetch: arm.fetch, now: () => clock.now }
   const tokens = createTokens({ ...options2, host: undefined, readText: async () => '' })
-  return { arm, clock, waits, graph: createAzureDoors({ ...options2, tokens, wait }).graph }
+  return { arm, clock, waits, graph: createAzureApis({ ...options2, tokens, wait }).graph }
 }
 
 test('all pages, and what cannot be read is left out', async () => {

@@ -1,6 +1,6 @@
 // How the relay tells Azure through Resource Manager, against each answer that Azure is known to give.
 import { describe, expect, test } from 'vitest'
-import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { createAzureApis } from '../../functions/azure/apis.ts'
 import { armVersions } from '../../functions/azure/resource-manager.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import type { AzureResource } from '../../functions/core/event/outside.ts'
@@ -27,7 +27,7 @@ function start(options: Partial<FakeArm['options']> = {}, more: Partial<AzureAcc
   const now = () => clock.now
   const own = { ...access, ...more }
   const tokens = createTokens({ access: own, host: undefined, readText, fetch: arm.fetch, now })
-  const { manager } = createAzureDoors({ access: own, tokens, fetch: arm.fetch, now })
+  const { manager } = createAzureApis({ access: own, tokens, fetch: arm.fetch, now })
   return { arm, clock, manager }
 }
 const acknowledge =
@@ -153,7 +153,7 @@ describe('what Azure answers', () => {
     await manager.acknowledge(target, id)
     const { fetch } = arm
     const options = { access, now: () => 0 }
-    const { manager: silent } = createAzureDoors({
+    const { manager: silent } = createAzureApis({
       ...options,
       tokens: createTokens({ ...options, host: undefined, readText, fetch }),
       fetch: async (url, init) => {

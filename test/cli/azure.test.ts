@@ -73,7 +73,7 @@ test('another word, and a relay without azure', async () => {
   expect(await refusalOf(azure, ['list'])).toBe(
     'there is no "azure list"; write foghorn azure check',
   )
-  delete world.relay.outside.doors
+  delete world.relay.outside.azure
   expect((await check()).err).toContain('has no "azure"')
 })
 

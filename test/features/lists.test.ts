@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { consoleParts } from '../../functions/features/faces.ts'
 import * as jobLists from '../../functions/features/jobs.ts'
 import { loads } from '../../functions/features/loads.ts'
-import { nodeDoors } from '../../functions/features/node.ts'
+import { nodeAbilities } from '../../functions/features/node.ts'
 import { createSnapshots } from '../../functions/http/console/snapshot.ts'
 import { routes } from '../../functions/http/routes.ts'
 import { jobs } from '../../functions/use-cases/jobs.ts'
@@ -20,7 +20,7 @@ const home = join(import.meta.dirname, '../../functions/features')
 const files = readdirSync(home).filter((name) => name.endsWith('.ts'))
 
 /** Lists of several entries whose order says nothing, as a test below shows, or whose order is what people see. */
-const commuting = ['apiRoutes', 'consoleParts', 'loads', 'nodeDoors', 'sweeps', 'displays']
+const commuting = ['apiRoutes', 'consoleParts', 'loads', 'nodeAbilities', 'sweeps', 'displays']
 /** Their pairs have tests. */
 const ordered = ['jobs']
 
@@ -85,7 +85,7 @@ test('no request has two routes', () => {
   expect(pairs).toEqual([])
 })
 
-test('no page of the console has two features, and no load and no door two values', async () => {
+test('no page of the console has two features, and no load and no ability two values', async () => {
   const snapshots = createSnapshots(world.relay, { readParts: [], absentReaders: [] })
   const parts = consoleParts.map((part) => part(world.relay, snapshots))
   expect(duplicates(parts.flatMap(({ gets }) => Object.keys(gets)))).toEqual([])
@@ -97,10 +97,10 @@ test('no page of the console has two features, and no load and no door two value
     copyTo: async () => {},
     disk: async () => ({ freeBytes: 1, totalBytes: 1 }),
   }
-  const doors = nodeDoors.map((door) =>
-    door({ file, takeConfig: async () => ({ outcome: 'accepted' as const }) }),
+  const abilities = nodeAbilities.map((ability) =>
+    ability({ file, rereadConfig: async () => ({ outcome: 'accepted' as const }) }),
   )
-  expect(duplicates(doors.flatMap((one) => Object.keys(one)))).toEqual([])
+  expect(duplicates(abilities.flatMap((one) => Object.keys(one)))).toEqual([])
 })
 
 const alerts = () =>

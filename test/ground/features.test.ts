@@ -57,8 +57,8 @@ const layers: Record<string, string[]> = {
   // what it uses of one other feature
   needs: folders.map((name) => `${home}/${name}/use.ts`),
   texts: [],
-  door: [...pure, 'functions/use-cases/relay.ts', 'functions/host/node/door.ts'],
-  node: [...pure, 'functions/use-cases/relay.ts', 'functions/host/node/door.ts', 'node:'],
+  ability: [...pure, 'functions/use-cases/relay.ts', 'functions/host/node/ability.ts'],
+  node: [...pure, 'functions/use-cases/relay.ts', 'functions/host/node/ability.ts', 'node:'],
   link: [...pure, 'functions/links'],
   http: [...http, ...schema, 'hono'],
   page: [...pure, 'functions/pages', 'hono/html'],

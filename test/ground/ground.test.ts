@@ -62,7 +62,7 @@ test('few files outside notify/ know a service with buttons by its name', () => 
   expect(naming.sort()).toEqual([
     // what a stored decision says of its proof
     'core/event/proof.ts',
-    // their doors, the list of these, and who may use one
+    // their addresses, the list of these, and who may use one
     'http/people/presses.ts',
     'http/people/slack.ts',
     'http/people/teams.ts',

@@ -121,7 +121,7 @@ const rules: Record<string, Rule> = {
     banned: (name) => inFolders(name, 'functions/http'),
     instead: 'a use case, which both may call',
   },
-  'beacons, people and owners have doors of their own': {
+  'beacons, people and owners have addresses of their own': {
     files: /^functions\/http\/(beacons|people)\//,
     banned: (name) =>
       inFolders(name, 'functions/http') &&

@@ -41,7 +41,7 @@ test('Kusto understands the query of the alert rule', () => {
 test('Kusto understands what the relay asks Resource Graph', async () => {
   await startWithAzure()
   onTestFinished(() => world.store.close())
-  const { graph } = world.relay.outside.doors!
+  const { graph } = world.relay.outside.azure!
   await graph.listEvents([subscription])
   await graph.listMachines([subscription], 'people')
   await graph.listReadable([subscription])

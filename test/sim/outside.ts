@@ -5,7 +5,7 @@ import type { ArmResult } from '../../functions/core/event/arm.ts'
 import type { AzureResource } from '../../functions/core/event/outside.ts'
 import type { Published } from '../../functions/core/event/published.ts'
 import { joinPublished } from '../../functions/use-cases/published.ts'
-import type { AzureDoors, Machine, Relay } from '../../functions/use-cases/relay.ts'
+import type { AzureApis, Machine, Relay } from '../../functions/use-cases/relay.ts'
 import { isAdvice, type ScheduledEvent } from '../../shared/document.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import type { Faults } from './faults.ts'
@@ -168,7 +168,7 @@ export class Outside {
     })
   }
 
-  doors(worker: Worker): AzureDoors {
+  apis(worker: Worker): AzureApis {
     return {
       subscriptions: [subscription],
       graph: {

@@ -109,7 +109,7 @@ export class Worker {
       wait: async () => {},
       listeningSince: kernel.now,
       host: {
-        ...{ name: 'node', doors: {}, troubles: async () => [], holdsConnections: true },
+        ...{ name: 'node', abilities: {}, troubles: async () => [], holdsConnections: true },
         ...{ heartbeats: plan.heartbeats, pause: async () => {}, readPlaces: 4 },
       },
       credentials: {
@@ -134,7 +134,7 @@ export class Worker {
       },
       outside: {
         tokens: { read: async () => 'token', drop: () => {} },
-        ...(parts.outside && { doors: parts.outside.doors(this) }),
+        ...(parts.outside && { doors: parts.outside.apis(this) }),
       },
       clockWatch: new ClockWatch(log, () => kernel.now),
     }

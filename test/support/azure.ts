@@ -1,5 +1,5 @@
 // A relay whose fleet `prod` gets its events from Azure itself, too, and a fake of that Azure.
-import { createAzureDoors } from '../../functions/azure/doors.ts'
+import { createAzureApis } from '../../functions/azure/apis.ts'
 import { createTokens } from '../../functions/azure/tokens.ts'
 import { FakeArm } from '../simulator/arm.ts'
 import { cloudEvent, type Publication, rowOf } from '../simulator/event-grid.ts'
@@ -26,7 +26,7 @@ export async function startWithAzure(
   const access = relay.config.azure!
   const readText = async () => ''
   const tokens = createTokens({ access, host: undefined, readText, fetch, now: relay.now })
-  relay.outside.doors = createAzureDoors({ access, tokens, fetch, now: relay.now })
+  relay.outside.azure = createAzureApis({ access, tokens, fetch, now: relay.now })
   token = (await makeToken(world, { name: 'grid', scopes: ['report'] })).token
 }
 

@@ -97,7 +97,7 @@ export async function createWorld(
     wait: async () => {},
     listeningSince: 0,
     host: {
-      ...{ name: 'node', doors: {}, troubles: async () => [], holdsConnections: true },
+      ...{ name: 'node', abilities: {}, troubles: async () => [], holdsConnections: true },
       ...{ heartbeats: { paceMs: 15 * 60_000 }, pause: async () => {}, readPlaces: 4 },
     },
     credentials: {

@@ -166,14 +166,14 @@ function conclude(
   now: number,
   isLook = false,
 ): Decision {
-  const { rules, reminders, listeningSince, taken } = context
+  const { rules, reminders, listeningSince, slot } = context
   const listening = { now, listeningSince }
   const { drill } = record
   const moved = drill === undefined ? record : drillMoved(record, drill, now)
   const ended = isOpen(moved) ? (drill ? undefined : findEnd(moved, listening)) : moved.ended
   if (ended !== undefined) return closed(isOpen(moved) ? withEndNoted(moved, ended) : moved, ended)
   const from = moved as OpenRecord
-  const at: Conclusion = { before, from, isShown, rules, reminders, listening, taken }
+  const at: Conclusion = { before, from, isShown, rules, reminders, listening, slot }
   const life = stages.reduce<Life>((so, stage) => stage.step(so, at), { record: from, moments: [] })
   const next = withDueAt(life.record, at, isLook ? undefined : before)
   const isSame = before !== undefined && JSON.stringify(next) === JSON.stringify(before)

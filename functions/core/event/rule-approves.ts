@@ -19,10 +19,10 @@ import { differs, toShown } from './shown.ts'
 import { type Listening, listSpeakers, mayBeHit } from './sight.ts'
 import {
   isTooMuch,
+  type SlotAsked,
   type SlotRequest,
   slotEveryMs,
   slotRequestId,
-  type Taken,
   wishIn,
   withSlot,
 } from './slots.ts'
@@ -49,7 +49,7 @@ export function weigh(
   before: OpenRecord,
   rules: PolicyRule[],
   listening: Listening,
-  taken?: Taken,
+  slot?: SlotAsked,
 ): Weighed {
   const { active, judged } = judgedAt(rules, before, listening.now)
   const vms = judgeReadiness(judged, listening)
@@ -58,7 +58,7 @@ export function weigh(
     return { record: measured, moments: [] }
   }
   const wish = wishIn(active, measured)
-  const record = withSlot(measured, active, wish, taken, listening)
+  const record = withSlot(measured, active, wish, slot, listening)
   if (isTimeOver(before, record, rules, listening.now)) {
     return asked({ ...record, policy: before.policy }, 'time_over', listening)
   }

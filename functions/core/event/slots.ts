@@ -31,12 +31,12 @@ export interface Holder {
 }
 
 /** `behind`: VMs of the events that come first, at most `maxBehind`. */
-export type SlotTaken = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
+export type SlotAnswer = { outcome: 'held' } | { outcome: 'waits'; behind: string[] }
 
 /** The slot that the event asked for, and what it got. */
-export interface Taken {
+export interface SlotAsked {
   wish: string
-  taken: SlotTaken
+  answer: SlotAnswer
 }
 
 export const maxBehind = 5
@@ -214,7 +214,7 @@ export function withSlot(
   record: OpenRecord,
   rules: PolicyRule[],
   wish: SlotRequest | 'unknown' | undefined,
-  taken: Taken | undefined,
+  asked: SlotAsked | undefined,
   listening: Listening,
 ): OpenRecord {
   const { slot } = record.wait
@@ -230,12 +230,12 @@ export function withSlot(
   if (wish === 'unknown' || isTooMuch(wish)) return withSlotState(record, waiting)
   const id = slotRequestId(wish)
   if (slot?.state === 'held' && slot.wish === id) return record
-  if (taken?.wish !== id) return withSlotState(record, waiting)
+  if (asked?.wish !== id) return withSlotState(record, waiting)
   return withSlotState(
     record,
-    taken.taken.outcome === 'held'
+    asked.answer.outcome === 'held'
       ? { state: 'held', wish: id }
-      : { state: 'waits', behind: taken.taken.behind, at: now },
+      : { state: 'waits', behind: asked.answer.behind, at: now },
   )
 }
 

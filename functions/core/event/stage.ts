@@ -5,7 +5,7 @@ import type { PolicyRule } from '../rules/policy.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
 import type { Moment } from './moment.ts'
 import type { Listening } from './sight.ts'
-import type { Taken } from './slots.ts'
+import type { SlotAsked } from './slots.ts'
 
 /** What decisions need beside the event and its news. */
 export interface Context {
@@ -17,7 +17,7 @@ export interface Context {
   /** Why the fleet or the beacon may not have one more open event. */
   refusal?: string | undefined
   /** What the event got when it asked for its slot. */
-  taken?: Taken | undefined
+  slot?: SlotAsked | undefined
 }
 
 /** An open event, and the moments of this conclusion so far. */
@@ -37,7 +37,7 @@ export interface Conclusion extends Times {
   from: OpenRecord
   /** A document shows the event now. */
   isShown: boolean
-  taken?: Taken | undefined
+  slot?: SlotAsked | undefined
 }
 
 /** What `settle` needs from the store. A feature adds its own by declaration merging. */

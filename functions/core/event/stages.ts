@@ -24,8 +24,8 @@ const scope: Stage = {
 /** Law 9: a rule approves, waits, or gives up and asks people. */
 const weighing: Stage = {
   ...inert,
-  step(life, { rules, listening, taken }) {
-    const { record, moments } = weigh(life.record, rules, listening, taken)
+  step(life, { rules, listening, slot }) {
+    const { record, moments } = weigh(life.record, rules, listening, slot)
     const isSame = record === life.record && moments.length === 0
     return isSame ? life : { record, moments: [...life.moments, ...moments] }
   },

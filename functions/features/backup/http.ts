@@ -5,7 +5,7 @@ import { FoghornError } from '../../../shared/errors.ts'
 import { problem } from '../../http/problem.ts'
 import { route } from '../../http/route.ts'
 import type { HostName } from '../../use-cases/relay.ts'
-import './door.ts'
+import './ability.ts'
 
 /** What an owner can do on a host without a file. */
 const instead: Record<HostName, string> = {
@@ -40,7 +40,7 @@ export const backupRoute = route({
     ({ relay }) =>
     async (c) => {
       try {
-        const backup = await relay.host.doors.copyDatabase?.()
+        const backup = await relay.host.abilities.copyDatabase?.()
         if (backup === undefined)
           return problem(c, 501, 'backup_unsupported', instead[relay.host.name])
         if (backup.outcome === 'busy') {

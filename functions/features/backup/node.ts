@@ -5,13 +5,13 @@ import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { DatabaseFolder, NodeDoor } from '../../host/node/door.ts'
-import type { DatabaseCopy } from './door.ts'
+import type { DatabaseFolder, NodeAbility } from '../../host/node/ability.ts'
+import type { DatabaseCopy } from './ability.ts'
 
 const ownerOnly = 0o600
 const copies = /^backup-[0-9a-f-]{36}\.sqlite(-wal|-shm|-journal)?$/
 
-export const backupOnNode: NodeDoor = ({ file }) =>
+export const backupOnNode: NodeAbility = ({ file }) =>
   file === undefined ? {} : { copyDatabase: createBackup(file) }
 
 /** One copy at a time: each needs as much room as the database. */

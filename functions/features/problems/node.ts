@@ -1,4 +1,4 @@
-import type { NodeDoor } from '../../host/node/door.ts'
-import './door.ts'
+import type { NodeAbility } from '../../host/node/ability.ts'
+import './ability.ts'
 
-export const diskOnNode: NodeDoor = ({ file }) => (file === undefined ? {} : { disk: file.disk })
+export const diskOnNode: NodeAbility = ({ file }) => (file === undefined ? {} : { disk: file.disk })

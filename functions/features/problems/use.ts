@@ -26,7 +26,7 @@ import {
   withoutMessage,
 } from './rule.ts'
 import { channelProblems, diskProblem } from './rule-own.ts'
-import './door.ts'
+import './ability.ts'
 
 /** Each attempt loses to another worker that writes the same row. */
 const maxAttempts = 20
@@ -205,7 +205,7 @@ function logMessage(
 export const ownChecks: Job = {
   everyMs: { free: 5 * minuteMs, paid: 5 * minuteMs },
   async run(relay) {
-    const { disk } = relay.host.doors
+    const { disk } = relay.host.abilities
     if (disk) {
       const find = async (known: NotedProblem[]) => diskProblem(await disk(), known, relay.now())
       await checkFor(relay, 'disk_nearly_full', find)

@@ -2,7 +2,7 @@
 import { problem } from '../../http/problem.ts'
 import { route } from '../../http/route.ts'
 import type { HostName } from '../../use-cases/relay.ts'
-import './door.ts'
+import './ability.ts'
 
 const instead: Record<HostName, string> = {
   node: 'this relay was not started from a file',
@@ -26,11 +26,10 @@ export const reloadRoute = route({
   handler:
     ({ relay }) =>
     async (c) => {
-      const taken = await relay.host.doors.readConfigAgain?.()
-      if (taken === undefined)
-        return problem(c, 501, 'reload_unsupported', instead[relay.host.name])
-      return taken.outcome === 'accepted'
+      const read = await relay.host.abilities.readConfigAgain?.()
+      if (read === undefined) return problem(c, 501, 'reload_unsupported', instead[relay.host.name])
+      return read.outcome === 'accepted'
         ? c.body(null, 202)
-        : problem(c, 409, 'config_refused', taken.mistakes)
+        : problem(c, 409, 'config_refused', read.mistakes)
     },
 })

@@ -1,8 +1,8 @@
 // A reload on plain Node: by the API, or by the signal SIGHUP.
-import type { NodeDoor } from '../../host/node/door.ts'
-import './door.ts'
+import type { NodeAbility } from '../../host/node/ability.ts'
+import './ability.ts'
 
-export const reloadOnNode: NodeDoor = ({ takeConfig }) => {
-  process.on('SIGHUP', () => void takeConfig())
-  return { readConfigAgain: takeConfig }
+export const reloadOnNode: NodeAbility = ({ rereadConfig }) => {
+  process.on('SIGHUP', () => void rereadConfig())
+  return { readConfigAgain: rereadConfig }
 }

@@ -28,8 +28,8 @@ import { readConfigFile } from '../config-file.ts'
 import { createHolds } from '../holds.ts'
 import { misconfigured } from '../misconfigured.ts'
 import { commonParts, openSending } from '../parts.ts'
+import { pause } from '../pause.ts'
 import { type Attempt, allSecrets, type Environment, readEnvironment } from '../settings.ts'
-import { someTurns } from '../turns.ts'
 import { httpHandler } from './http.ts'
 import { createAzureLog } from './log.ts'
 import { ReportAnswers } from './report-answers.ts'
@@ -144,7 +144,7 @@ function compose(environment: Environment, write: (line: string) => void, folder
   const watched = new WatchedTable(storage.table, () => performance.now())
   const table = new JoinedTable(watched, wait)
   const rows = new AzureRows({ table, newId: randomUUID, now: Date.now })
-  const waits = { wait: sleep, gather: sleep, pause: someTurns }
+  const waits = { wait: sleep, gather: sleep, pause }
   const store = new RelayStore({ rows, newId: randomUUID, random: Math.random, ...waits })
   const outbound = createLater(config.allowNetworks, settings.proxy)
   const forBound = createLater(config.tokenNetworks, settings.proxy)
@@ -158,10 +158,10 @@ function compose(environment: Environment, write: (line: string) => void, folder
       // until the first count
       heartbeats: alignedHeartbeats(config.publicUrl, 0),
       holdsConnections: false,
-      pause: someTurns,
+      pause,
       // each read and write of the storage gives way
       readPlaces: 4,
-      doors: {},
+      abilities: {},
       troubles: () => listTroubles(logs.log, queue),
     },
     work: {

@@ -127,7 +127,7 @@ async function compose(
       // its clock stands still while it works, so nobody knows for how long it has worked
       pause,
       readPlaces: 1,
-      doors: {},
+      abilities: {},
       troubles: async () => [],
     },
     work: {

@@ -6,23 +6,23 @@ import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import { createLog, type Log } from '../../../shared/log.ts'
 import { createParts } from '../../app.ts'
 import { createTokens } from '../../azure/tokens.ts'
-import { nodeDoors } from '../../features/node.ts'
+import { nodeAbilities } from '../../features/node.ts'
 import { createOutbound } from '../../notify/undici.ts'
 import { RelayStore } from '../../store/relay-store.ts'
 import { noteListening } from '../../store/small-rows.ts'
 import { Changes } from '../../use-cases/changes.ts'
 import { OpenLimits } from '../../use-cases/open-limits.ts'
-import type { Doors, Relay } from '../../use-cases/relay.ts'
+import type { Abilities, Relay } from '../../use-cases/relay.ts'
 import { createCommitSignal } from '../commit-signal.ts'
 import { createHolds } from '../holds.ts'
 import { Loop } from '../loop.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { commonParts, openSending } from '../parts.ts'
+import { pause } from '../pause.ts'
 import { allSecrets } from '../settings.ts'
 import { readSmallFile } from '../small-file.ts'
-import { someTurns } from '../turns.ts'
 import { UnderWay } from '../under-way.ts'
-import type { ConfigTaken, NodeHost } from './door.ts'
+import type { ConfigRead, NodeHost } from './ability.ts'
 import type { Hints } from './hints.ts'
 import { drainMs, listen as listenOn } from './server.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -54,7 +54,7 @@ type Write = (line: string) => void
 /** What a new configuration takes over: it changes no variable, so the database and the port stay. */
 interface Shared extends Pick<Relay, 'store'> {
   hints: Hints | undefined
-  host: Pick<Relay['host'], 'doors' | 'troubles'>
+  host: Pick<Relay['host'], 'abilities' | 'troubles'>
   wake: Relay['work']['wake']
 }
 
@@ -63,7 +63,7 @@ function openLog(settings: Settings, write: Write): Log {
   return createLog({ write, now: Date.now, level: settings.level, secrets })
 }
 
-async function start(settings: Settings, write: Write, takeConfig: NodeHost['takeConfig']) {
+async function start(settings: Settings, write: Write, rereadConfig: NodeHost['rereadConfig']) {
   const { port, address } = settings
   let log = openLog(settings, write)
   // a new configuration has a log of its own
@@ -80,7 +80,7 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
     newId: randomUUID,
     random: Math.random,
     gather: sleep,
-    pause: someTurns,
+    pause,
     ...(hints && { wait: sleep }),
   })
   const alone = hints === undefined
@@ -91,7 +91,7 @@ async function start(settings: Settings, write: Write, takeConfig: NodeHost['tak
     store,
     hints,
     host: {
-      doors: openDoors({ takeConfig, ...(file && { file }) }),
+      abilities: gatherAbilities({ rereadConfig, ...(file && { file }) }),
       troubles: storage.troubles,
     },
     wake: (messages, about) => working.loop.hint(messages, about),
@@ -163,7 +163,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     host: {
       ...host,
       ...{ name: 'node', holdsConnections: true },
-      ...{ heartbeats: { paceMs: idlePaceMs }, pause: someTurns },
+      ...{ heartbeats: { paceMs: idlePaceMs }, pause },
       readPlaces: hints === undefined ? 1 : readPlacesAfar,
       ...(hints && { sharedSince: Date.now() }),
     },
@@ -203,8 +203,8 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
   }
 }
 
-function openDoors(host: NodeHost): Doors {
-  return Object.assign({}, ...nodeDoors.map((open) => open(host)))
+function gatherAbilities(host: NodeHost): Abilities {
+  return Object.assign({}, ...nodeAbilities.map((open) => open(host)))
 }
 
 async function openStorage(settings: Settings, log: Log): Promise<Storage> {
@@ -249,12 +249,12 @@ export async function run(): Promise<void> {
   })
   try {
     const settings = await readSettings(process.env)
-    const relay = await start(settings, write, oneAtATime(takeConfig))
+    const relay = await start(settings, write, oneAtATime(rereadConfig))
     // a person looks on
     if (process.stdout.isTTY) write(greeting(settings))
     /** Old configurations that end what they have begun. */
     let ending: Promise<unknown> = Promise.resolve()
-    async function takeConfig(): Promise<ConfigTaken> {
+    async function rereadConfig(): Promise<ConfigRead> {
       try {
         const settings = await readSettings(process.env)
         const ended = relay.take(settings).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import type { Log } from '../../../shared/log.ts'
 import type { Rows } from '../../store/rows.ts'
 import { SqlRows } from '../../store/sqlite.ts'
 import { databaseName, openFile } from '../../store/sqlite-file.ts'
-import type { DatabaseFolder } from './door.ts'
+import type { DatabaseFolder } from './ability.ts'
 import type { Hints } from './hints.ts'
 import { listTroubles, readDisk } from './settings.ts'
 

@@ -42,10 +42,10 @@ export function createDirectReports(
     return { status, headers, body: problemText(refusal) }
   }
   const toAnswer = async (incoming: Incoming) => {
-    const taken = await take(incoming)
-    return 'refusal' in taken
-      ? refused(taken.refusal, isBearer(incoming.header('authorization')))
-      : { status: 200, headers: accepted, body: JSON.stringify(taken.answer) }
+    const outcome = await take(incoming)
+    return 'refusal' in outcome
+      ? refused(outcome.refusal, isBearer(incoming.header('authorization')))
+      : { status: 200, headers: accepted, body: JSON.stringify(outcome.answer) }
   }
   const answerReport = async (incoming: Incoming) => {
     const answered = await toAnswer(incoming).catch((error: unknown) => {

@@ -51,8 +51,8 @@ const postReport = route({
   handler({ relay, refusals }) {
     const take = createTakeReport(relay, refusals)
     return async (c) => {
-      const taken = await take(await readIncoming(c))
-      return 'refusal' in taken ? refuse(c, taken.refusal) : c.json(taken.answer)
+      const outcome = await take(await readIncoming(c))
+      return 'refusal' in outcome ? refuse(c, outcome.refusal) : c.json(outcome.answer)
     }
   },
 })

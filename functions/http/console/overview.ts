@@ -80,7 +80,7 @@ export async function readOverview(
 
 async function readAzureSight(relay: Relay, fleets: string[]): Promise<AzureSight | undefined> {
   const { outside, config, now } = relay
-  const isUsed = outside.doors?.subscriptions.some((id) =>
+  const isUsed = outside.azure?.subscriptions.some((id) =>
     fleets.includes(findFleet(config, id) ?? ''),
   )
   if (!isUsed) return undefined

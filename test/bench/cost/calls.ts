@@ -111,8 +111,8 @@ async function azuresDoor(): Promise<Record<string, string[]>> {
   const listReadable = async (subscriptions: string[]) => subscriptions
   const graph = { listEvents: async () => [], listMachines: async () => [], listReadable }
   const manager = { acknowledge: async () => ({ outcome: 'failed', reason: '', isFinal: false }) }
-  const doors = { graph, manager, subscriptions: [subscription] }
-  Object.assign(world.relay.outside, { doors })
+  const azure = { graph, manager, subscriptions: [subscription] }
+  Object.assign(world.relay.outside, { azure })
   const { token } = await makeToken(world, { scopes: ['report'] })
   const send = (status: 'Scheduled' | 'Started', eventId: string) =>
     world.app.request('/v1/azure/events', {

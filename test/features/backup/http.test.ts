@@ -15,7 +15,7 @@ const seen = async (response: Response) => {
 
 test('a file of known length, which the log mentions', async () => {
   const bytes = new TextEncoder().encode('a database')
-  world.relay.host.doors.copyDatabase = async () => {
+  world.relay.host.abilities.copyDatabase = async () => {
     return { outcome: 'made', bytes: bytes.length, body: new Blob([bytes]).stream() }
   }
   const response = await post()
@@ -45,18 +45,18 @@ test('a host without a file says what to do instead', async () => {
 })
 
 test('one at a time', async () => {
-  world.relay.host.doors.copyDatabase = async () => ({ outcome: 'busy' })
+  world.relay.host.abilities.copyDatabase = async () => ({ outcome: 'busy' })
   const response = await post()
   expect(response.headers.get('retry-after')).toBe('10')
   expect(await seen(response)).toEqual([503, 'backup_busy'])
 })
 
 test('a full disk is named, another failure is logged', async () => {
-  world.relay.host.doors.copyDatabase = async () => {
+  world.relay.host.abilities.copyDatabase = async () => {
     throw new FoghornError('disk_full', 'The disk is full.')
   }
   expect(await seen(await post())).toEqual([507, 'disk_full'])
-  world.relay.host.doors.copyDatabase = async () => {
+  world.relay.host.abilities.copyDatabase = async () => {
     throw new Error('no such file')
   }
   expect(await seen(await post())).toEqual([500, 'internal'])

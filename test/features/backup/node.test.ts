@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { DatabaseCopy } from '../../../functions/features/backup/door.ts'
+import type { DatabaseCopy } from '../../../functions/features/backup/ability.ts'
 import { createBackup } from '../../../functions/features/backup/node.ts'
 import { SqlRows } from '../../../functions/store/sqlite.ts'
 import { openFile } from '../../../functions/store/sqlite-file.ts'

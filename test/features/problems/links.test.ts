@@ -15,7 +15,7 @@ relayForEach(() =>
 
 /** The messages of an alert, by host. */
 async function alerted(): Promise<Record<string, string>> {
-  world.relay.host.doors.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
+  world.relay.host.abilities.disk = async () => ({ freeBytes: 1, totalBytes: 1e12 })
   await ownChecks.run(world.relay)
   await world.pass(10 * minute)
   const byHost = ({ url, body }: Sent) => [new URL(url).hostname, body]

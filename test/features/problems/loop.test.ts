@@ -14,7 +14,7 @@ afterEach(() => own.stop(1_000))
 
 test('checks itself every 5 minutes, and at once after its clock was set back', async () => {
   let checks = 0
-  world.relay.host.doors.disk = async () => {
+  world.relay.host.abilities.disk = async () => {
     checks += 1
     return { freeBytes: 1, totalBytes: 1 }
   }

@@ -13,7 +13,7 @@ beforeEach(async () => {
   const routes = [{ match: {}, channels: ['chat', 'hook'] }]
   await startRelay({ owners: ['hook', 'pager'], routes })
   freeBytes = 10 * gb
-  world.relay.host.doors.disk = async () => ({ freeBytes, totalBytes: 20 * gb })
+  world.relay.host.abilities.disk = async () => ({ freeBytes, totalBytes: 20 * gb })
 })
 afterEach(() => world.store.close())
 
@@ -86,7 +86,7 @@ test('owners hear of a channel when its state changes, whenever the next check i
 test('what cannot be checked is logged, and hinders no other check', async () => {
   answer(world, 'slack', gone)
   await report(event())
-  world.relay.host.doors.disk = async () => Promise.reject(new Error('no such folder'))
+  world.relay.host.abilities.disk = async () => Promise.reject(new Error('no such folder'))
   await ownChecks.run(world.relay)
   await world.pass(minute)
   expect(said('channels_in_trouble')).toHaveLength(1)

@@ -1,7 +1,7 @@
 import type { Disk } from '../../core/disk.ts'
 
 declare module '../../use-cases/relay.ts' {
-  interface Doors {
+  interface Abilities {
     /** The disk that holds the data. Absent if the host has none. */
     disk?(): Promise<Disk>
   }

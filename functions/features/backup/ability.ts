@@ -1,6 +1,6 @@
 // What only a relay on Node can do: its database is one file.
 declare module '../../use-cases/relay.ts' {
-  interface Doors {
+  interface Abilities {
     /** Copies all that is stored, while the relay works. Throws FoghornError `disk_full`. */
     copyDatabase?(): Promise<DatabaseCopy>
   }

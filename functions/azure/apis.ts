@@ -1,7 +1,7 @@
 // What the relay reads and does in Azure from outside the VMs.
 import type { AzureAccess } from '../core/rules/config.ts'
 import type { AzureTokens } from '../notify/notifier.ts'
-import type { AzureDoors } from '../use-cases/relay.ts'
+import type { AzureApis } from '../use-cases/relay.ts'
 import { createArmRequest } from './request.ts'
 import { createResourceGraph } from './resource-graph.ts'
 import { createResourceManager } from './resource-manager.ts'
@@ -16,7 +16,7 @@ interface Options {
   now: () => number
 }
 
-export function createAzureDoors(options: Options): AzureDoors {
+export function createAzureApis(options: Options): AzureApis {
   const { access, now, wait = waited } = options
   const request = createArmRequest(options)
   return {

@@ -1,12 +1,12 @@
 // What features that need plain Node get from the host.
 import type { Disk } from '../../core/disk.ts'
-import type { Doors } from '../../use-cases/relay.ts'
+import type { Abilities } from '../../use-cases/relay.ts'
 
 export interface NodeHost {
   /** Absent if the database is not a file of this machine. */
   file?: DatabaseFolder
   /** Reads the configuration again. The relay that has it takes the place of this one. */
-  takeConfig(): Promise<ConfigTaken>
+  rereadConfig(): Promise<ConfigRead>
 }
 
 export interface DatabaseFolder {
@@ -19,6 +19,6 @@ export interface DatabaseFolder {
 }
 
 /** `refused`: one sentence for each mistake; the relay goes on as it is. */
-export type ConfigTaken = { outcome: 'accepted' } | { outcome: 'refused'; mistakes: string }
+export type ConfigRead = { outcome: 'accepted' } | { outcome: 'refused'; mistakes: string }
 
-export type NodeDoor = (host: NodeHost) => Doors
+export type NodeAbility = (host: NodeHost) => Abilities
