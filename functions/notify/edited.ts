@@ -1,7 +1,7 @@
 // A message that is edited as its event moves: one for each epoch of an event. Each step edits the message and
 // adds a reply below it, as an edit notifies nobody. Where it was posted is stored by compare-and-set.
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import type { Delivery } from '../core/delivery/delivery.ts'
+import { type Delivery, tellsOfEvent } from '../core/delivery/delivery.ts'
 import { nextStep, type Posted } from '../core/delivery/post.ts'
 import type { Notifier, Outgoing, Send, Undelivered } from './notifier.ts'
 
@@ -43,7 +43,7 @@ const loud: Delivery['notification']['moment'][] = [
 export function notifyByEditing<Channel>(editor: Editor<Channel>): Notifier<Channel>['notify'] {
   return async (outgoing, channel, send) => {
     const attempt = { outgoing, channel, send }
-    if (outgoing.delivery.notification.moment === 'alert') {
+    if (!tellsOfEvent(outgoing.delivery.notification)) {
       return toOutcome(await editor.create(attempt))
     }
     const known = await outgoing.posts.read()

@@ -12,6 +12,7 @@ import {
   isAlertOver,
   isTestFor,
   type Notification,
+  tellsOfEvent,
 } from '../core/delivery/delivery.ts'
 import { type Action, chooseAction, unsticks } from '../core/delivery/incident.ts'
 import { lastExpiry } from '../core/event/event.ts'
@@ -57,8 +58,8 @@ export async function sendSteps(
  * first: if the service refuses it, the earlier one stays open.
  */
 export function listSteps({ delivery: { notification }, mayHaveHeard }: Outgoing): Step[] {
-  if (notification.moment === 'alert') return stepsOfAlert(notification, mayHaveHeard)
-  const heard = mayHaveHeard.filter((one) => one.moment !== 'alert')
+  if (!tellsOfEvent(notification)) return stepsOfAlert(notification, mayHaveHeard)
+  const heard = mayHaveHeard.filter(tellsOfEvent)
   if (notification.moment === 'stuck')
     return [{ key: buildStuckKey(notification), action: 'trigger' }]
   const action = chooseAction(notification)
@@ -138,7 +139,7 @@ function buildKey(notification: Delivery['notification']): string {
     const which = message === 1 ? '' : `/${message}`
     return `foghorn/alert/${fleet}/${isTestFor(notification) ? eventId : alert}/${episode}${which}`
   }
-  if (notification.moment === 'alert') {
+  if (!tellsOfEvent(notification)) {
     const which = channelTroubleIn(notification) === undefined ? '' : `/${notification.at}`
     return `foghorn/channel/${channelIn(notification)}${which}`
   }
@@ -159,7 +160,7 @@ function buildEventKey({ event: { fleet, eventId, epoch } }: Notification): stri
 
 export function severityIn(notification: Delivery['notification']): Severity {
   if (isAlertAbout(notification)) return isTestFor(notification) ? 'info' : 'warning'
-  return notification.moment === 'alert' ? 'error' : chooseSeverity(notification)
+  return tellsOfEvent(notification) ? chooseSeverity(notification) : 'error'
 }
 
 /** The key as the service gets it. */
@@ -170,7 +171,7 @@ export function fitting(key: string): string {
 
 /** All messages about one event, or one alert, have the same key. */
 export function buildStoryKey(notification: Delivery['notification']): string {
-  return notification.moment === 'alert' ? buildKey(notification) : buildEventKey(notification)
+  return tellsOfEvent(notification) ? buildEventKey(notification) : buildKey(notification)
 }
 
 export function channelIn({ about }: AlertNotification): string {

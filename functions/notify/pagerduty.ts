@@ -4,7 +4,7 @@ import { parseJson } from '../../shared/json.ts'
 import { linkless } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
-import { type Delivery, isAlertAbout, noFleet } from '../core/delivery/delivery.ts'
+import { type Delivery, isAlertAbout, noFleet, tellsOfEvent } from '../core/delivery/delivery.ts'
 import { composeButton } from '../core/message/message.ts'
 import { plain } from '../core/message/phrases.ts'
 import { isWebUrl, textBy, webUrl } from '../schema/checks.ts'
@@ -141,7 +141,7 @@ function nameSource(notification: Delivery['notification']): string {
   if (isAlertAbout(notification)) {
     return notification.event.fleet === noFleet ? 'Foghorn' : notification.event.fleet
   }
-  if (notification.moment === 'alert') return channelIn(notification)
+  if (!tellsOfEvent(notification)) return channelIn(notification)
   return notification.event.facts.resources[0] ?? notification.event.fleet
 }
 

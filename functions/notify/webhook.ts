@@ -11,6 +11,7 @@ import {
   isPing,
   noFleet,
   readStoredId,
+  tellsOfEvent,
 } from '../core/delivery/delivery.ts'
 import { unlimited } from '../core/delivery/rate.ts'
 import type { EventView } from '../core/event/view.ts'
@@ -94,8 +95,9 @@ function judge(answer: Answer, now: number): SendOutcome {
  * is nothing to decide.
  */
 function composeLinks({ links, pageUrl, delivery }: Outgoing, wanted = 'read'): EventLinks {
-  const { moment, event } = delivery.notification
-  const isAsked = moment !== 'alert' && event.ended === undefined && !isAdvice(event.facts)
+  const { notification } = delivery
+  const { ended, facts } = notification.event
+  const isAsked = tellsOfEvent(notification) && ended === undefined && !isAdvice(facts)
   const decides = wanted === 'decide' && isAsked
   return { ...links!, ...(decides && pageUrl !== undefined ? { decide: pageUrl } : {}) }
 }
@@ -115,7 +117,7 @@ export function composeBody(id: string, outgoing: Outgoing, wanted?: 'read' | 'd
   }
   if (isAlertAbout(notification)) return alertBody(id, notification, outgoing.publicUrl)
   const links = composeLinks(outgoing, wanted)
-  if (notification.moment === 'alert') return cloudEventBody({ id, notification }, links, outgoing)
+  if (!tellsOfEvent(notification)) return cloudEventBody({ id, notification }, links, outgoing)
   const { event, moment, at } = notification
   const key = [id, moment, at, outgoing.publicUrl, ...Object.values(links)].join(' ')
   const known = bodies.get(event)

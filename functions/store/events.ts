@@ -1,8 +1,10 @@
 // Events, each in a partition of its own: its row, a row for each commit with moments, and its
 // deliveries. So one write stores what a decision says, with all messages that follow from it.
+
 import { inSlices } from '../../shared/slices.ts'
 import { type Count, eventCount } from '../core/counts.ts'
 import type { Commit } from '../core/delivery/commit.ts'
+import { tellsOfEvent } from '../core/delivery/delivery.ts'
 import type { LoggedMoment } from '../core/delivery/moment-log.ts'
 import { type EventRecord, isOpen } from '../core/event/event.ts'
 import { byNeed, isUndecided, rankNeed } from '../core/event/is-over.ts'
@@ -326,7 +328,7 @@ export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {
-  return deliveries.find(({ notification }) => notification.moment !== 'alert')?.notification.event
+  return deliveries.find(({ notification }) => tellsOfEvent(notification))?.notification.event
 }
 
 function countRecord(before: EventRecord | undefined, record: EventRecord): Count[] {

@@ -10,6 +10,7 @@ import {
   isPing,
   isTestFor,
   type ReadNotification,
+  tellsOfEvent,
 } from '../core/delivery/delivery.ts'
 import { mayHaveHeard, skippedBefore } from '../core/delivery/overtake.ts'
 import { knownVms } from '../core/event/drill.ts'
@@ -37,7 +38,7 @@ export async function composePart(
     return { delivery: claimed, message: noText, ...links, mayHaveHeard: [] }
   }
   const asks =
-    record !== undefined && notification.moment !== 'alert' && asksFor(notification.event, now)
+    record !== undefined && tellsOfEvent(notification) && asksFor(notification.event, now)
   const { buttons, askers } = asks
     ? await waysToDecide(relay, record, notification.event, claimed.channel)
     : {}

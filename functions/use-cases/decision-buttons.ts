@@ -1,7 +1,7 @@
 // Buttons in a message that decide: whether an event has them in a channel, and what they carry. A
 // button's value proves no more than a link. Only the signed press proves a person.
 
-import type { Notification } from '../core/delivery/delivery.ts'
+import { type Notification, tellsOfEvent } from '../core/delivery/delivery.ts'
 import { makeStamp } from '../core/event/approval.ts'
 import { knownVms } from '../core/event/drill.ts'
 import type { EventRecord } from '../core/event/event.ts'
@@ -88,7 +88,7 @@ async function buttonsFor(
 
 /** A list has no buttons that decide, and an alert must not hide in a list of maintenance. */
 export function goesAlone({ buttons, delivery }: Part): boolean {
-  return buttons !== undefined || delivery.notification.moment === 'alert'
+  return buttons !== undefined || !tellsOfEvent(delivery.notification)
 }
 
 /** The parts that go into the next request, of all that are due together. */

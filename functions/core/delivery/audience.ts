@@ -7,7 +7,7 @@ import { type Fallbacks, type Moment, moments, opensIncident, traits } from '../
 import type { KnownVm } from '../event/sight.ts'
 import { stages } from '../event/stages.ts'
 import { channelsFor, type Route, withFallbacks } from '../rules/routes.ts'
-import { type Delivery, hearsByItself } from './delivery.ts'
+import { type Delivery, hearsByItself, tellsOfEvent } from './delivery.ts'
 import { mayHaveArrived, type Takes } from './overtake.ts'
 
 /** What planning needs to know about channels. */
@@ -100,9 +100,7 @@ function plannedFor({ epoch }: EventRecord, existing: Delivery[]): string[] {
   return existing
     .filter(
       ({ channel, notification }) =>
-        notification.event.epoch === epoch &&
-        notification.moment !== 'alert' &&
-        !hearsByItself(channel),
+        notification.event.epoch === epoch && tellsOfEvent(notification) && !hearsByItself(channel),
     )
     .map(({ channel }) => channel)
 }
@@ -127,7 +125,7 @@ function listFallbacks({ epoch }: EventRecord, existing: Delivery[], which: Fall
   if (which === 'none') return []
   return existing
     .filter(
-      ({ notification }) => notification.moment !== 'alert' && notification.insteadOf !== undefined,
+      ({ notification }) => tellsOfEvent(notification) && notification.insteadOf !== undefined,
     )
     .filter(({ notification }) => notification.event.epoch === epoch)
     .filter(

@@ -2,7 +2,7 @@
 // is: the channel's answer says at once whether it works again. Health decides when the fallback is
 // notified of the trouble, and that no message waits long for a channel that is in trouble already.
 import { claimedAt, isHeldUp, type SendOutcome } from './attempt.ts'
-import { type Delivery, isSameStory } from './delivery.ts'
+import { type Delivery, isSameStory, tellsOfEvent } from './delivery.ts'
 import type { ChannelHealth, Doubtful, Recovered, Troubled } from './health.ts'
 import { holdsUp } from './rate.ts'
 
@@ -192,7 +192,7 @@ function undeliveredUpTo(delivery: Delivery, siblings: Delivery[]): Delivery[] {
   const last = Math.max(...delivered)
   const tried = before.filter(({ seq, attempts, notification, state }) => {
     const waited = state === 'pending' || state === 'superseded'
-    return waited && seq > last && attempts > 0 && notification.moment !== 'alert'
+    return waited && seq > last && attempts > 0 && tellsOfEvent(notification)
   })
   return [...tried, delivery]
 }

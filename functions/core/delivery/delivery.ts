@@ -197,18 +197,25 @@ export function unsentFor(
   return { fleet, eventId, channel, seq, plannedAt: now, state, attempts: 0, nextAt: now, note: '' }
 }
 
+/** A message tells of a step of an event, or of Foghorn itself. */
+export function tellsOfEvent(
+  notification: Notification | AlertNotification,
+): notification is Notification {
+  return notification.moment !== 'alert'
+}
+
 /** The trouble that an alert is about, if the channel itself is in trouble. */
 export function channelTroubleIn(
   notification: Notification | AlertNotification,
 ): ChannelTrouble | undefined {
-  if (notification.moment !== 'alert' || !('channel' in notification.about)) return undefined
+  if (tellsOfEvent(notification) || !('channel' in notification.about)) return undefined
   return notification.about.health === undefined ? undefined : notification.about
 }
 
 export function isAlertAbout(
   notification: Notification | AlertNotification,
 ): notification is AlertNotification<FleetAlert> {
-  return notification.moment === 'alert' && 'alert' in notification.about
+  return !tellsOfEvent(notification) && 'alert' in notification.about
 }
 
 /** Whether the message says that problems are over. */
@@ -240,7 +247,7 @@ export function isPing(
 export function isForPeople(
   notification: Notification | AlertNotification,
 ): notification is ReadNotification {
-  return notification.moment !== 'alert' || !('ping' in notification.about)
+  return tellsOfEvent(notification) || !('ping' in notification.about)
 }
 
 export function deliveryId(record: EventView, moment: Moment, channel: string): string {
@@ -259,7 +266,7 @@ export function momentId(record: EventView, moment: Moment): string {
 
 /** What identifies a message for its receiver: the same at every attempt, and in the stream. */
 export function buildMessageId({ id, channel, notification }: Delivery): string {
-  const isMoment = notification.moment !== 'alert' && hearsByItself(channel)
+  const isMoment = tellsOfEvent(notification) && hearsByItself(channel)
   return isMoment ? momentId(notification.event, notification.moment) : id
 }
 

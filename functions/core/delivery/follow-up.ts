@@ -16,6 +16,7 @@ import {
   isPing,
   isSameStory,
   isTestFor,
+  tellsOfEvent,
   unsentFor,
 } from './delivery.ts'
 import type { ChannelHealth } from './health.ts'
@@ -108,7 +109,7 @@ function afterRefusal(
 
 /** Whether the event or the alert is over with this message. */
 function isClosing(notification: Claimed['notification']): boolean {
-  return notification.moment === 'alert' ? isAlertOver(notification) : isEnd(notification.moment)
+  return tellsOfEvent(notification) ? isEnd(notification.moment) : isAlertOver(notification)
 }
 
 /** Whether every other channel that was to get the message also refused it. */
@@ -119,11 +120,11 @@ function isRefusedEverywhere(claimed: Claimed, { instead, siblings }: Context): 
   }
   const { notification } = claimed
   if (isPing(notification) || isTestFor(notification)) return false
-  if (notification.moment === 'alert' && (!isAlertAbout(notification) || instead.length === 0))
+  if (!tellsOfEvent(notification) && (!isAlertAbout(notification) || instead.length === 0))
     return true
   const own = [...siblings.filter((one) => isSameStory(one, claimed)), claimed]
   const isFallback = own.some(
-    ({ notification }) => notification.moment !== 'alert' && notification.insteadOf,
+    ({ notification }) => tellsOfEvent(notification) && notification.insteadOf,
   )
   return (instead.length > 0 || isFallback) && instead.every(isRefused)
 }
@@ -141,9 +142,9 @@ export function copyFor(
 /** Undefined for an alert about a channel, which is never copied. */
 function copyId(notification: Delivery['notification'], to: string): string | undefined {
   if (isAlertAbout(notification)) return alertDeliveryId(notification.event, notification.about, to)
-  return notification.moment === 'alert'
-    ? undefined
-    : deliveryId(notification.event, notification.moment, to)
+  return tellsOfEvent(notification)
+    ? deliveryId(notification.event, notification.moment, to)
+    : undefined
 }
 
 function followUps(
@@ -157,7 +158,7 @@ function followUps(
   const inTrouble = isInTrouble(health)
   // a test is about this channel alone
   const isAlert = isAlertAbout(claimed.notification) && !isTestFor(claimed.notification)
-  if (claimed.notification.moment === 'alert' && !isAlert) return []
+  if (!tellsOfEvent(claimed.notification) && !isAlert) return []
   const tried = { ...claimed, freeAt: context.freeAt }
   const isRefused = result.outcome === 'refused' && result.broken
   // no message waits for a channel that is in trouble already
@@ -208,9 +209,8 @@ export function divert(failed: Delivery, to: string, now: number): Delivery {
     id,
     urgentUntil,
     // for a copy of a copy, this stays the channel of the route
-    notification:
-      notification.moment === 'alert'
-        ? notification
-        : { insteadOf: failed.channel, ...notification },
+    notification: tellsOfEvent(notification)
+      ? { insteadOf: failed.channel, ...notification }
+      : notification,
   }
 }

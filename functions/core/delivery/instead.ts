@@ -4,7 +4,14 @@ import { knownVms } from '../event/drill.ts'
 import type { EventRecord } from '../event/event.ts'
 import { channelsFor, type Route } from '../rules/routes.ts'
 import type { ChannelFacts } from './audience.ts'
-import { type Claimed, type Delivery, hearsByItself, isAlertAbout, isTestFor } from './delivery.ts'
+import {
+  type Claimed,
+  type Delivery,
+  hearsByItself,
+  isAlertAbout,
+  isTestFor,
+  tellsOfEvent,
+} from './delivery.ts'
 import { copyFor } from './follow-up.ts'
 
 interface Situation {
@@ -45,7 +52,7 @@ function insteadOfGone(
   const { notification } = claimed
   const lacksIt = (name: string) => copyFor(claimed, name, siblings) === undefined
   if (isAlertAbout(notification)) return isTestFor(notification) ? [] : owners.filter(lacksIt)
-  if (record === undefined || notification.moment === 'alert') return []
+  if (record === undefined || !tellsOfEvent(notification)) return []
   const { moment, insteadOf } = notification
   const fallback = findFallback(insteadOf, channels)
   const routed = channelsFor(routes, record, knownVms(record), moment, now, siblings)

@@ -15,6 +15,7 @@ import {
   isSameStory,
   type Notification,
   readStoredId,
+  tellsOfEvent,
 } from './delivery.ts'
 import { overtakesInIncident } from './incident.ts'
 
@@ -37,7 +38,7 @@ export function overtaken(
   takes: Takes,
 ): string | undefined {
   const { notification } = delivery
-  if (notification.moment === 'alert') return afterAlert(delivery, siblings, takes)
+  if (!tellsOfEvent(notification)) return afterAlert(delivery, siblings, takes)
   const alive = siblings.filter(({ state }) => state === 'pending' || state === 'delivered')
   return (
     byTheEvent(delivery, notification, record, takes) ??
@@ -104,13 +105,13 @@ function whyPointless(
 
 function overtakenBy(delivery: Delivery, others: Delivery[], takes: Takes): string | undefined {
   const { notification } = delivery
-  if (notification.moment === 'alert') return undefined
+  if (!tellsOfEvent(notification)) return undefined
   const later = others.find(
     (other) =>
       isSameStory(delivery, other) &&
       other.seq > delivery.seq &&
       !isSameStep(delivery, other) &&
-      other.notification.moment !== 'alert' &&
+      tellsOfEvent(other.notification) &&
       // a reminder may still be dropped, and says less than other messages
       (other.notification.moment !== 'reminder' || notification.moment === 'reminder') &&
       overtakes(takes, other.notification, notification),
@@ -120,7 +121,7 @@ function overtakenBy(delivery: Delivery, others: Delivery[], takes: Takes): stri
 
 /** After the end, only a channel that wants every step receives this one. */
 function afterItsEnd({ notification }: Delivery, takes: Takes): string | undefined {
-  if (notification.moment === 'alert' || !traits[notification.moment].expires) return undefined
+  if (!tellsOfEvent(notification) || !traits[notification.moment].expires) return undefined
   return takes === 'every' ? undefined : endedFirst
 }
 
@@ -129,7 +130,7 @@ const endedFirst = 'the event ended first'
 function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
   return siblings.some(
     (one) =>
-      one.notification.moment !== 'alert' &&
+      tellsOfEvent(one.notification) &&
       isEnd(one.notification.moment) &&
       isSameStory(one, delivery) &&
       mayHaveArrived(one),
@@ -138,15 +139,15 @@ function hasSentEnd(delivery: Delivery, siblings: Delivery[]): boolean {
 
 /** The steps that this channel missed since its last delivered message. */
 export function skippedBefore(delivery: Delivery, siblings: Delivery[]): Moment[] {
-  if (delivery.notification.moment === 'alert') return []
+  if (!tellsOfEvent(delivery.notification)) return []
   const earlier = siblings.filter(
     (other) => isSameStory(delivery, other) && other.seq < delivery.seq,
   )
   const heard = earlier.filter(({ state }) => state === 'delivered').map(({ seq }) => seq)
   const since = Math.max(...heard)
   const missing = earlier.filter(({ seq, state }) => seq > since && state !== 'pending')
-  const missed = missing.map(({ notification }) => notification.moment).filter((m) => m !== 'alert')
-  return [...new Set(missed)]
+  const missed = missing.map(({ notification }) => notification).filter(tellsOfEvent)
+  return [...new Set(missed.map(({ moment }) => moment))]
 }
 
 /**
@@ -162,9 +163,7 @@ export function mayHaveHeard(
   const heard = siblings.filter((other) => {
     const own = isGone(other.channel) ? { ...other, channel: delivery.channel } : other
     const isEarlier = isSameStory(delivery, own) && other.seq < delivery.seq
-    const isOfKind = isAlert
-      ? isAlertAbout(other.notification)
-      : other.notification.moment !== 'alert'
+    const isOfKind = isAlert ? isAlertAbout(other.notification) : tellsOfEvent(other.notification)
     return isEarlier && isOfKind && mayHaveArrived(other)
   })
   return heard.map(({ notification }) => notification)

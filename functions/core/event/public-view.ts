@@ -1,7 +1,7 @@
 // An event for other systems, in webhooks and in the events API: ISO times, no internals.
 import { defined, iso } from '../../../shared/json.ts'
 import { displays } from '../../features/rules.ts'
-import type { Delivery } from '../delivery/delivery.ts'
+import { type Delivery, tellsOfEvent } from '../delivery/delivery.ts'
 import type { FeatureView } from './display.ts'
 import {
   type Decided,
@@ -196,12 +196,11 @@ function publicHooks(hooks: HookStates): NonNullable<PublicSight['hooks']> {
 export function publicDelivery(delivery: Delivery) {
   const { id, channel, notification, state, attempts, note, plannedAt, nextAt } = delivery
   // for an alert about a channel, that channel
-  const insteadOf =
-    notification.moment !== 'alert'
-      ? notification.insteadOf
-      : 'channel' in notification.about
-        ? notification.about.channel
-        : undefined
+  const insteadOf = tellsOfEvent(notification)
+    ? notification.insteadOf
+    : 'channel' in notification.about
+      ? notification.about.channel
+      : undefined
   return {
     id,
     channel,

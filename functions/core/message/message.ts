@@ -7,6 +7,7 @@ import {
   type Notification,
   noFleet,
   type ReadNotification,
+  tellsOfEvent,
 } from '../delivery/delivery.ts'
 import type { Moment } from '../event/moment.ts'
 import { lastingClock, span } from '../event/time.ts'
@@ -34,10 +35,9 @@ export function compose(
   skipped: Moment[] = [],
   askers: Askers = 'readers',
 ): Message {
-  const message: Draft =
-    notification.moment === 'alert'
-      ? composeAlert(notification)
-      : composeStep(notification, now, askers)
+  const message: Draft = tellsOfEvent(notification)
+    ? composeStep(notification, now, askers)
+    : composeAlert(notification)
   const after = [...insteadLines(notification), ...skippedLines(skipped)]
   const late = lateLines(notification, now)
   // if a message asks for a decision, the reader must know first that it is late
@@ -84,9 +84,11 @@ export function drillMark(event: { drill?: unknown }): string {
 
 export const drillLine = 'This is a drill: no VM is touched.'
 
-function drillLines({ moment, event }: ReadNotification): string[] {
-  if (!event.drill) return []
-  return moment === 'alert' ? [drillLine, 'The problem with the channel is real.'] : [drillLine]
+function drillLines(notification: ReadNotification): string[] {
+  if (!notification.event.drill) return []
+  return tellsOfEvent(notification)
+    ? [drillLine]
+    : [drillLine, 'The problem with the channel is real.']
 }
 
 /** The head of several messages that are sent as one: the most urgent, and how many more. */
@@ -242,7 +244,7 @@ function composeReference({ fleet, eventId }: EventView): string {
 }
 
 function insteadLines(notification: ReadNotification): string[] {
-  if (notification.moment === 'alert' || notification.insteadOf === undefined) return []
+  if (!tellsOfEvent(notification) || notification.insteadOf === undefined) return []
   return [`This message is for channel "${notification.insteadOf}", which has not accepted it.`]
 }
 

@@ -1,6 +1,6 @@
 // The channels that the routes name: each route that matches adds its channels, until one stops.
 // `audience.ts` adds further ones.
-import type { Delivery } from '../delivery/delivery.ts'
+import { type Delivery, tellsOfEvent } from '../delivery/delivery.ts'
 import type { EventRecord } from '../event/event.ts'
 import { type Moment, opensIncident } from '../event/moment.ts'
 import type { KnownVm } from '../event/sight.ts'
@@ -109,10 +109,10 @@ function reachedBy(routes: Route[], record: EventRecord, vms: KnownVm[], moment:
  * merely gets more messages of its own routes.
  */
 function comesByRoute({ notification }: Delivery, { epoch }: EventRecord): boolean {
-  const { moment, event } = notification
-  if (moment === 'alert' || event.epoch !== epoch || notification.insteadOf !== undefined)
-    return false
-  return opensIncident(moment) && moment !== 'reminder'
+  if (!tellsOfEvent(notification)) return false
+  const { moment, event, insteadOf } = notification
+  const isOwn = event.epoch === epoch && insteadOf === undefined
+  return isOwn && opensIncident(moment) && moment !== 'reminder'
 }
 
 /**
@@ -124,8 +124,9 @@ function keptBy(
   known: Delivery[],
   reachedAt: (at: number, moment: Moment) => string[],
 ): Set<string> {
-  const kept = known.filter(({ channel, notification: { at, moment } }) => {
-    return moment !== 'alert' && !reachedAt(at, moment).includes(channel)
+  const kept = known.filter(({ channel, notification }) => {
+    if (!tellsOfEvent(notification)) return false
+    return !reachedAt(notification.at, notification.moment).includes(channel)
   })
   return new Set(kept.map(({ channel }) => channel))
 }

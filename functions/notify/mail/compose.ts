@@ -1,5 +1,7 @@
 // The text of a mail, plain and as HTML (html.ts). Mail programs turn text into links, so names get none.
+
 import { linkless } from '../../../shared/presentable.ts'
+import { tellsOfEvent } from '../../core/delivery/delivery.ts'
 import { hash } from '../../core/hash.ts'
 import { listedLines } from '../../core/message/list.ts'
 import {
@@ -87,7 +89,7 @@ function linkText({ label, url }: Link): string {
 
 /** The subject is that of the first mail: the event may have changed since then. */
 function topicIn({ mayHaveHeard, delivery, message }: Part): string {
-  const told = [...mayHaveHeard, delivery.notification].find((one) => one.moment !== 'alert')
+  const told = [...mayHaveHeard, delivery.notification].find(tellsOfEvent)
   return told === undefined ? message.title : chooseTopic(told)
 }
 

@@ -1,7 +1,7 @@
 // Small parts that pages of the console share.
 import { html } from 'hono/html'
 import { documentedTypes, isAdvice } from '../../../shared/document.ts'
-import { type Delivery, isSink } from '../../core/delivery/delivery.ts'
+import { type Delivery, isSink, tellsOfEvent } from '../../core/delivery/delivery.ts'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
 import { stateWords, type Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
@@ -25,7 +25,7 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
 export function reachedPart(deliveries: Delivery[], epoch: number): Html {
   const own = deliveries.filter(
     ({ channel, notification }) =>
-      notification.moment !== 'alert' && notification.event.epoch === epoch && !isSink(channel),
+      tellsOfEvent(notification) && notification.event.epoch === epoch && !isSink(channel),
   )
   if (own.length === 0) return 'nobody was told'
   const channels = [...Map.groupBy(own, ({ channel }) => channel)]
