@@ -2,7 +2,11 @@
 // let go, and the next one only once that one waits again, so that the order of everything is the
 // seed's, however long the machine takes for a signature.
 
+import { within } from '../../shared/within.ts'
+
 const maxSteps = 40_000_000
+/** By the clock of this machine. A step takes milliseconds; one that waits for something real that never comes, for ever. */
+const longestStepMs = 60_000
 
 interface Entry {
   at: number
@@ -106,7 +110,7 @@ export class Kernel {
   }
 
   /** Until `done` says so or nothing is left to happen. Returns why it ended. */
-  async run(done: () => boolean): Promise<'done' | 'idle' | 'endless'> {
+  async run(done: () => boolean): Promise<'done' | 'idle' | 'endless' | 'halted'> {
     for (let steps = 0; steps < maxSteps; steps++) {
       if (done()) return 'done'
       const entry = pop(this.#queue)
@@ -115,9 +119,14 @@ export class Kernel {
       this.now = Math.max(this.now, entry.at)
       entry.run()
       if (this.#working === 0) continue
-      await new Promise<void>((resolve) => {
-        this.#rested = resolve
+      const rested = new Promise<'rested'>((resolve) => {
+        this.#rested = () => resolve('rested')
       })
+      if ((await within(longestStepMs, rested)) === 'late') {
+        const process = entry.process?.name ?? 'the world'
+        this.failures.push({ process, error: new Error('waits for what no clock here brings') })
+        return 'halted'
+      }
     }
     return 'endless'
   }

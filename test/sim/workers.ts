@@ -110,7 +110,12 @@ export class Worker {
       listeningSince: kernel.now,
       host: {
         ...{ name: 'node', abilities: {}, troubles: async () => [], holdsConnections: true },
-        ...{ heartbeats: plan.heartbeats, pause: async () => {}, readPlaces: 4 },
+        // who waits for a place waits outside the world's clock, which would stand still
+        ...{
+          heartbeats: plan.heartbeats,
+          pause: async () => {},
+          readPlaces: Number.MAX_SAFE_INTEGER,
+        },
       },
       credentials: {
         ...{ hmac: nodeHmac, identity: noIdentity, adminKey },
