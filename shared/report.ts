@@ -206,19 +206,26 @@ export const reportSchema = z
     waitMs: z.optional(z.number().check(z.minimum(0), z.maximum(86_400_000))),
   })
   .check(
-    z.superRefine(({ document, changes, starts }, { addIssue }) => {
+    z.superRefine(({ document, changes, starts, hooks }, { addIssue }) => {
+      const named = (list: readonly { eventId: string }[], ...at: string[]) =>
+        list.map(({ eventId }, i) => ({ eventId, at: [...at, i, 'eventId'] }))
       const ids = [
-        ...(document?.events ?? []).map(({ eventId }, i) => ({
+        ...named(document?.events ?? [], 'document', 'events'),
+        ...(document?.hidden ?? []).map((eventId, i) => ({
           eventId,
-          at: ['document', 'events', i],
+          at: ['document', 'hidden', i],
         })),
-        ...changes.map(({ event }, i) => ({ eventId: event.eventId, at: ['changes', i, 'event'] })),
-        ...starts.map(({ eventId }, i) => ({ eventId, at: ['starts', i] })),
+        ...changes.map(({ event }, i) => ({
+          eventId: event.eventId,
+          at: ['changes', i, 'event', 'eventId'],
+        })),
+        ...named(starts, 'starts'),
+        ...named(hooks?.runs ?? [], 'hooks', 'runs'),
       ]
       for (const { eventId, at } of ids) {
         const prefix = ownPrefixes.find((own) => eventId.startsWith(own))
         if (prefix === undefined) continue
-        addIssue({ code: 'custom', path: [...at, 'eventId'], message: notOurs(prefix) })
+        addIssue({ code: 'custom', path: at, message: notOurs(prefix) })
       }
     }),
   )

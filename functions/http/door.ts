@@ -14,8 +14,8 @@ import { createTurns, type Turns } from './turns.ts'
 const maxWaiting = 100
 
 /**
- * Strangers are one asker, and so are all holders of the links that one channel got about a fleet. These take turns by
- * link among themselves.
+ * Strangers are one asker, and so are all holders of the links that one channel got about a fleet, and the tokens that
+ * one token has made. These take turns by link or by token among themselves.
  */
 type Asker = Access | 'stranger' | { holder: string; link: string }
 
@@ -74,6 +74,7 @@ export function createDoor({
 function nameAsker(asker: Asker): { who: string; link: string } {
   if (asker === 'stranger') return { who: asker, link: '' }
   if ('holder' in asker) return { who: `holder ${asker.holder}`, link: asker.link }
+  if (asker.by === 'token') return { who: `token ${asker.first ?? asker.id}`, link: asker.id }
   return { who: describeAccess(asker), link: '' }
 }
 

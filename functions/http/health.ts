@@ -1,6 +1,6 @@
 // `GET /healthz`: strangers and probes get one word. The admin key and tokens for all fleets get the
-// list of troubles, which names channels. Strangers share one answer for 5 s, so that they cannot
-// load the store.
+// list of troubles, which names channels, in their turn. Strangers share one answer for 5 s, so that
+// they cannot load the store.
 import * as z from 'zod'
 import { messageOf } from '../../shared/errors.ts'
 import { isBound, may } from '../core/rules/access.ts'
@@ -8,6 +8,7 @@ import { channelsInTrouble } from '../use-cases/channel-health.ts'
 import { nextDueAt } from '../use-cases/deliver.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { authorizationIn, findAccess } from './api/access.ts'
+import { refuseBusy } from './door.ts'
 import { route } from './route.ts'
 
 const sharedMs = 5_000
@@ -34,24 +35,36 @@ export const healthRoute = route({
     200: { about: 'The store answers.', schema: healthAnswer },
     503: { about: 'The store does not answer.', schema: healthAnswer },
   },
-  handler({ relay, keyGuard }) {
+  handler({ relay, keyGuard, door }) {
     let shared: { readAt: number; health: Promise<Health> } | undefined
     const read = () => {
       shared = { readAt: relay.now(), health: readHealth(relay) }
       return shared.health
     }
+    /** For strangers and probes. */
+    const readShared = () => {
+      const isFresh = shared !== undefined && Math.abs(relay.now() - shared.readAt) < sharedMs
+      return isFresh ? shared!.health : read()
+    }
     return async (c) => {
       const found = authorizationIn(c) === '' ? undefined : await findAccess(relay, keyGuard, c)
       if (found instanceof Response) return found
-      const isStranger = found === undefined || isBound(found) || !may(found, 'read')
-      const isFresh = shared !== undefined && Math.abs(relay.now() - shared.readAt) < sharedMs
-      const { status, troubles } = await (isStranger && isFresh ? shared!.health : read())
+      if (found === undefined || isBound(found) || !may(found, 'read')) {
+        const { status } = await readShared()
+        return c.json({ status }, httpStatus(status))
+      }
+      const health = await door.pass(found, read)
+      if (health === 'full') return refuseBusy(c)
+      const { status, troubles } = health
       const time = new Date(relay.now()).toISOString()
-      const detail = isStranger ? {} : { time, ...(troubles[0] && { troubles }) }
-      return c.json({ status, ...detail }, status === 'failed' ? 503 : 200)
+      return c.json({ status, time, ...(troubles[0] && { troubles }) }, httpStatus(status))
     }
   },
 })
+
+function httpStatus(status: Health['status']) {
+  return status === 'failed' ? 503 : 200
+}
 
 async function readHealth(relay: Relay): Promise<Health> {
   try {

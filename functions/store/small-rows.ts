@@ -3,6 +3,7 @@
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { PostKey, PostState } from '../core/delivery/post.ts'
 import type { Holder } from '../core/event/slots.ts'
+import type { SignOuts } from '../core/rules/sign-outs.ts'
 import type { Token } from '../core/rules/token.ts'
 import { buildKey, eventPartition } from './keys.ts'
 import { joinWhole, unlessDamaged, whole } from './parts.ts'
@@ -101,6 +102,7 @@ export const tokenRows = createRows<Token, string>(
     ...{
       createdAt: 'number',
       createdBy: 'string',
+      'first?': 'string',
       'lastUsedAt?': 'number',
       'expiresAt?': 'number',
     },
@@ -108,10 +110,13 @@ export const tokenRows = createRows<Token, string>(
   byId,
 )
 
-/** Sessions that ended by a sign-out. `endsAt`: when it would have ended, epoch ms. */
-export const signOutRows = createRows<{ id: string; endsAt: number }, string>(
-  'session',
-  { id: 'string', endsAt: 'number' },
+/** By credential: `admin`, or the id of a token. */
+export const signOutRows = createRows<SignOuts, string>(
+  'sign_outs',
+  {
+    ...{ credential: 'string', 'sessions.*.id': 'string', 'sessions.*.endsAt': 'number' },
+    before: 'number',
+  },
   byId,
 )
 

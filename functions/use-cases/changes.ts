@@ -25,8 +25,13 @@ export class Changes<Entry extends { resume?: () => void } = { resume?: () => vo
     }
     const own = [entry]
     this.#queues.set(name, own)
-    await work(own)
-    // no await since the queue was empty, or a entry of the meantime would wait for ever
-    this.#queues.delete(name)
+    try {
+      await work(own)
+    } finally {
+      // no await since the queue was empty, or an entry of the meantime would wait for ever
+      this.#queues.delete(name)
+      // after a fault in `work`, nobody makes their changes
+      for (const left of own) left.resume?.()
+    }
   }
 }

@@ -50,8 +50,9 @@ export async function commitEvent<D extends Decision, Beside = undefined>(
   const name = JSON.stringify([key.fleet, key.eventId])
   const entry: Entry = { change: change as unknown as Entry['change'] }
   await relay.work.changes.make(name, entry, (queue) => makeChanges(relay, key, queue as Entry[]))
-  if ('error' in entry.ended!) throw entry.ended.error
-  return entry.ended!.result as Committed<D>
+  if (entry.ended === undefined) throw new Error(`an earlier change of ${name} failed`)
+  if ('error' in entry.ended) throw entry.ended.error
+  return entry.ended.result as Committed<D>
 }
 
 async function makeChanges(relay: Needs, key: EventKey, queue: Entry[]): Promise<void> {

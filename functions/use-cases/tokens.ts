@@ -38,7 +38,10 @@ export async function createToken(
   if (most !== undefined) return { outcome: 'no_room', most }
   const id = randomHex(tokenIdBytes)
   const text = tokenText(id, randomHex(tokenSecretBytes))
-  const made = { createdAt: relay.now(), createdBy: describeAccess(access) }
+  const made = {
+    ...{ createdAt: relay.now(), createdBy: describeAccess(access) },
+    ...(access.by === 'token' && { first: access.first ?? access.id }),
+  }
   const token = { id, name, ...granted.grant, ...made, hash: hash(text) }
   if ((await tokenRows.write(relay.store, token, 0, token.id)) === 'conflict') {
     throw new Error('two tokens have the same random id')

@@ -45,6 +45,24 @@ describe('the door', () => {
     expect(await door.pass(token('a'), async () => 'in')).toBe('in')
   })
 
+  test('tokens that one token has made are one asker, and take turns among themselves', async () => {
+    const order: string[] = []
+    const door = createDoor({ pause: async () => {}, readPlaces: 1 })
+    const made = (id: string, first?: string): Access => ({ ...token(id), first }) as Access
+    const come = (access: Access, name: string) =>
+      door.pass(access, async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        order.push(name)
+      })
+    const all = [1, 2, 3, 4].flatMap((n) => [
+      come(made(`t${n}`, 'maker'), `t${n}`),
+      come(made(`t${n}`, 'maker'), `t${n}`),
+    ])
+    all.push(come(token('other'), 'other'), come(token('other'), 'other'))
+    await Promise.all(all)
+    expect(order).toEqual(['t1', 't1', 'other', 't2', 'other', 't3', 't4', 't2', 't3', 't4'])
+  })
+
   test('lets 100 of one asker wait, and refuses further ones', async () => {
     const { come, settle } = begin()
     for (let i = 0; i < 104; i++) void come('a')

@@ -23,6 +23,8 @@ interface TokenAccess extends Grant {
   by: 'token'
   id: string
   name: string
+  /** See `Token`. */
+  first?: string | undefined
 }
 
 /** A person who signed in at the host. Reads, and decides as on the page behind a link. */

@@ -13,6 +13,8 @@ export interface Token extends Grant {
   createdAt: number
   /** `describeAccess` its maker. */
   createdBy: string
+  /** If a token made it: the id of the first of the tokens that made each other. */
+  first?: string | undefined
   /** When the token was last used, to `useNotedMs`. Absent: never. */
   lastUsedAt?: number | undefined
   /** The hash of the token's whole text. */
@@ -52,8 +54,8 @@ export function isOutdated({ expiresAt }: Pick<Token, 'expiresAt'>, now: number)
   return expiresAt !== undefined && expiresAt + expiredKeptMs <= now
 }
 
-export function accessBy({ id, name, scopes, fleets, expiresAt }: Token): Access {
-  return { by: 'token', id, name, scopes, fleets, expiresAt }
+export function accessBy({ id, name, first, scopes, fleets, expiresAt }: Token): Access {
+  return { by: 'token', id, name, first, scopes, fleets, expiresAt }
 }
 
 /**

@@ -89,17 +89,20 @@ async function change(
   kind: ProblemKind,
   decide: Decide,
 ): Promise<ProblemRow | undefined> {
-  const made: { row?: ProblemRow | undefined; error?: unknown } = {}
+  const made: { row?: ProblemRow | undefined; error?: unknown } = {
+    error: new Error(`an earlier change of ${fleet} ${kind} failed`),
+  }
   const own: Entry = {
     async run() {
       try {
         made.row = await changeRow(relay, fleet, kind, decide)
+        delete made.error
       } catch (error) {
         made.error = error
       }
     },
   }
-  await relay.work.changes.make(JSON.stringify([fleet, alertId(kind)]), own, async (queue) => {
+  await relay.work.changes.make(JSON.stringify(['problems', fleet, kind]), own, async (queue) => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       await (next as Entry).run()
       next.resume?.()

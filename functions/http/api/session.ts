@@ -56,7 +56,9 @@ export async function readSession(
 ): Promise<Access | undefined> {
   const valid = await validSession(relay, text)
   if (valid === undefined) return undefined
-  return (await hasSignedOut(relay.store, valid.session.id)) ? undefined : valid.access
+  const { session, access } = valid
+  const isOver = await hasSignedOut(relay.store, nameCredential(access), session)
+  return isOver ? undefined : access
 }
 
 async function validSession(
@@ -83,7 +85,12 @@ async function validSession(
 /** Ends a session: from now on its text is not valid. */
 export async function signOut(relay: Relay, text: string | undefined): Promise<void> {
   const valid = await validSession(relay, text)
-  if (valid !== undefined) await noteSignOut(relay.store, valid.session, relay.now())
+  if (valid === undefined) return
+  await noteSignOut(relay.store, nameCredential(valid.access), valid.session, relay.now())
+}
+
+function nameCredential(access: Access): string {
+  return access.by === 'token' ? access.id : access.by
 }
 
 async function storedToken(relay: Relay, id: string): Promise<Token | undefined> {

@@ -1,6 +1,7 @@
 // Collects what the page of a link shows: the event or the events of a list, what the viewer may do
 // (see viewer.ts), and the token of each form.
 
+import { inSlices } from '../../../shared/slices.ts'
 import { makeStamp } from '../../core/event/approval.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { createFormToken, type LinkToken, type ListToken, readOne } from '../../links/link.ts'
@@ -9,6 +10,9 @@ import type { Listed } from '../../pages/list.ts'
 import { openToken } from '../../use-cases/decide-event.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { findViewer, type Visit } from './viewer.ts'
+
+/** An event may name 200 VMs: reading twenty such takes 100 ms, for which reports would wait. */
+const fewEvents = 4
 
 /** A page that answers a press ignores presses for this long: it may be a double tap. */
 export const pressGuardMs = 1_500
@@ -48,11 +52,15 @@ export function placeIn(link: string, place: string | number): string {
 
 /** Undefined: the relay has removed the event, or it ended long ago. */
 export function readRecords(relay: Relay, list: ListToken): Promise<(EventRecord | undefined)[]> {
-  return Promise.all(
-    list.events.map(async (_, place) => {
-      const opened = await openToken(relay, readOne(list, String(place))!)
-      return opened.outcome === 'open' ? opened.record : undefined
-    }),
+  const readAt = async (place: number) => {
+    const opened = await openToken(relay, readOne(list, String(place))!)
+    return opened.outcome === 'open' ? opened.record : undefined
+  }
+  return inSlices(
+    [...list.events.keys()],
+    relay.host.pause,
+    (places) => Promise.all(places.map(readAt)),
+    fewEvents,
   )
 }
 
@@ -64,10 +72,14 @@ export function composeList(
   records: (EventRecord | undefined)[],
   visitor: Visitor,
 ): Promise<Listed[]> {
-  return Promise.all(
-    records.map(async (record, place) => {
-      const own = readOne(list, String(place))!
-      return record && seenBy(relay, record, placeIn(link, place), own, visitor)
-    }),
+  const composeAt = async ([place, record]: [number, EventRecord | undefined]) => {
+    const own = readOne(list, String(place))!
+    return record && seenBy(relay, record, placeIn(link, place), own, visitor)
+  }
+  return inSlices(
+    [...records.entries()],
+    relay.host.pause,
+    (some) => Promise.all(some.map(composeAt)),
+    fewEvents,
   )
 }
