@@ -47,7 +47,7 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('a prog
     const { shell, look, expectRefused } = begin(line)
     expect(look()).toEqual(ready)
     chownSync(shell, stranger, 0)
-    expectRefused(/tool belongs to user 12345: name a program of root/)
+    expectRefused(/tool belongs to user 12345: name a (program|file) of root/)
   })
 
   test.each(['a program', 'a folder on the way'])('must not be open to everybody: %s', (what) => {
@@ -133,8 +133,40 @@ describe.runIf(process.getuid?.() === 0 && process.platform === 'linux')('a prog
     expectRefused(/needs tool, which is in no folder of PATH/, before.replace('before', 'hooks'))
   })
 
+  test('that env finds can be executed: it skips what cannot', () => {
+    const { directory, tools, look, expectRefused } = begin(() => '#!/usr/bin/env tool')
+    const before = join(directory, 'before')
+    mkdirSync(join(before, 'tool'), { recursive: true })
+    const path = `${before}:/bin/sh:${tools}`
+    expect(look(path)).toEqual(ready)
+    chownSync(tools, stranger, 0)
+    expectRefused(/tools belongs to user 12345/, path)
+  })
+
   test.each([
-    ['#!/usr/bin/env -u HOME tool', /env with more than a name: name the program itself/],
+    '#!/bin/bash --rcfile /dev/null',
+    '#!/usr/bin/env -S LC_ALL=C TZ=UTC sh -eu',
+    '#!/usr/bin/env sh',
+    '#!\t/bin/sh\t-e ',
+  ])('of root is ready: %s', (line) => {
+    expect(begin(() => line).look('/usr/bin:/bin')).toEqual(ready)
+  })
+
+  test('is found under its own letters', () => {
+    const { tools, shell, name, look } = begin()
+    copyFileSync(shell, join(tools, 'té'))
+    name(`#!${tools}/té`)
+    expect(look()).toEqual(ready)
+  })
+
+  test.each([
+    ['#!/usr/bin/env -S -u HOME tool', /env with more than a name: name the program itself/],
+    ['#!/usr/bin/env tool -e', /Linux passes as one: write env -S/],
+    ['#!/usr/bin/env -S BASH_ENV=/home/dev/rc tool', /env with more than a name/],
+    ['#!/usr/bin/env -S LANG=C\\_/home/dev/tool tool', /env with more than a name/],
+    ['#!/usr/bin/env -S env tool', /env with more than a name/],
+    ['#!/bin/sh tmp/none-of-this-name', /anybody may create \/tmp\/none-of-this-name/],
+    ['#!/usr', /needs \/usr, which cannot be executed/],
     ['#!/usr/bin/env -S PATH=/home/dev tool', /env with more than a name/],
     ['#!/usr/bin/env -S "tool"', /env with more than a name/],
     ['#!/usr/bin/env', /env with more than a name/],

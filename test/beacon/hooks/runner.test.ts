@@ -90,7 +90,7 @@ describe('how it ended', () => {
 
   test('a program that cannot start says why', async () => {
     const { runner, ended, folder } = startRunner({})
-    writeFileSync(join(folder, 'prepare'), '#!/usr\n')
+    writeFileSync(join(folder, 'prepare'), '\0 is no program')
     chmodSync(join(folder, 'prepare'), 0o755)
     runner.run(anOrder())
     expect(await ended()).toMatchObject({ state: 'failed', note: expect.stringContaining('start') })
