@@ -1,8 +1,11 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { killGroup, maxOutputChars, windowsCommand } from '../../../beacon/hooks/execute.ts'
+import { programsIn } from '../../../beacon/hooks/programs.ts'
+import { createLog } from '../../../shared/log.ts'
 import { maxHookNote } from '../../../shared/report.ts'
+import { newFolder } from '../../support/folder.ts'
 import { anEvent } from '../events.ts'
 import { anOrder, isAlive, startRunner, waitLimit } from './folder.ts'
 
@@ -89,11 +92,15 @@ describe('how it ended', () => {
   })
 
   test('a program that cannot start says why', async () => {
-    const { runner, ended, folder } = startRunner({})
-    writeFileSync(join(folder, 'prepare'), '\0 is no program')
-    chmodSync(join(folder, 'prepare'), 0o755)
-    runner.run(anOrder())
-    expect(await ended()).toMatchObject({ state: 'failed', note: expect.stringContaining('start') })
+    const log = createLog({ write() {}, now: () => 0, level: 'error' })
+    const never = new AbortController().signal
+    const outcome = await programsIn(newFolder('hooks'), {}, log).run(
+      anOrder(),
+      never,
+      never,
+      () => {},
+    )
+    expect(outcome).toMatchObject({ state: 'failed', note: expect.stringContaining('start') })
   })
 
   test('a refused program does not run, and says why', async () => {
