@@ -4,7 +4,6 @@ import type { AzureState } from '../use-cases/check-azure.ts'
 import { command, wrong } from './command.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
 
-const requestMs = 60_000
 /** Names in one line. */
 const maxNames = 20
 
@@ -24,9 +23,8 @@ otherwise 1.`,
   async run({ words: [what], io }) {
     if (what !== 'check') throw wrong(`there is no "azure ${what}"; write foghorn azure check`)
     const url = localRelayUrl(io.environment)
-    const signal = AbortSignal.timeout(requestMs)
     const credential = credentialIn(io.environment)
-    const answer = await askRelay(url, '/v1/azure', { credential, signal })
+    const answer = await askRelay(url, '/v1/azure', { credential })
     if (answer.status !== 200) throw await describeRefusal(url, answer)
     const { subscriptions } = (await answer.json()) as { subscriptions: AzureState[] }
     if (subscriptions.length === 0)

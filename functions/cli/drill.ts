@@ -20,7 +20,6 @@ import { beginning, describeResult, isOver, listNews, type Shown } from './drill
 import { listed, wrap } from './layout.ts'
 import { askRelay, readAdminKey, relayUrl } from './relay.ts'
 
-const requestMs = 15_000
 const lookEveryMs = 1_000
 /** How long to wait for the last messages after the drill's last possible end. */
 const patienceMs = 60_000
@@ -190,8 +189,7 @@ async function look(relay: RelayAddress, path: string): Promise<Shown | string> 
 
 async function ask({ url, adminKey }: RelayAddress, path: string, body?: object) {
   try {
-    const signal = AbortSignal.timeout(requestMs)
-    return await askRelay(url, path, { credential: adminKey, ...(body && { body }), signal })
+    return await askRelay(url, path, { credential: adminKey, ...(body && { body }) })
   } catch (error) {
     throw failed(
       `cannot reach the relay at ${url} (${messageOf(error)}); check that it runs there, or set ` +

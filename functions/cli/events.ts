@@ -11,7 +11,6 @@ import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { textTable } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
 
-const requestMs = 30_000
 /** The relay lists the newest first. Older open events than these are rare. */
 const pageSize = 200
 const maxPages = 10
@@ -171,8 +170,7 @@ async function listEvents(io: Io, fleet: string | undefined): Promise<PublicEven
 
 function ask({ environment }: Io, path: string, body?: object): Promise<Response> {
   const credential = credentialIn(environment)
-  const signal = AbortSignal.timeout(requestMs)
-  return askRelay(localRelayUrl(environment), path, { credential, ...(body && { body }), signal })
+  return askRelay(localRelayUrl(environment), path, { credential, ...(body && { body }) })
 }
 
 function isOpen({ endedAt }: PublicEvent): boolean {

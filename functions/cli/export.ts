@@ -9,7 +9,6 @@ import { writeWhole } from './whole-file.ts'
 const pageSize = 200
 /** Requests at once. */
 const atOnce = 8
-const requestMs = 30_000
 /** Attempts of one request. The waits between the attempts double: 16 s in all. */
 const maxAttempts = 6
 const retryMs = 500
@@ -76,8 +75,7 @@ async function askPatiently(
     const isLast = attempt === maxAttempts
     let reason: string
     try {
-      const signal = AbortSignal.timeout(requestMs)
-      const answer = await askRelay(url, path, { credential, signal })
+      const answer = await askRelay(url, path, { credential })
       const isPassing = answer.status === 429 || answer.status >= 500
       if (isLast || !isPassing) return answer
       await answer.body?.cancel()

@@ -6,7 +6,6 @@ import type { Io } from './command.ts'
 import { counted } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, readRelayUrl } from './relay.ts'
 
-const requestMs = 30_000
 /** Azure announces events at most 7 days ahead. */
 const longestOpenMs = 9 * dayMs
 /** Requests at once. */
@@ -27,7 +26,7 @@ export async function missingChannels(config: Config, io: Io): Promise<string[]>
     : readRelayUrl(config.publicUrl, 'publicUrl')
   const credential = credentialIn(io.environment)
   async function ask<Answer>(path: string): Promise<Answer> {
-    const answer = await askRelay(url, path, { credential, signal: AbortSignal.timeout(requestMs) })
+    const answer = await askRelay(url, path, { credential })
     if (answer.status !== 200) throw await describeRefusal(url, answer)
     return (await answer.json()) as Answer
   }

@@ -75,14 +75,18 @@ interface Asked {
   body?: object
   method?: 'DELETE'
   accept?: string
-  signal: AbortSignal
+  /** Default: `answerWithinMs`. */
+  signal?: AbortSignal
 }
+
+/** To ask about subscriptions, the relay asks Azure several times. */
+const answerWithinMs = 60_000
 
 /** Follows no redirect: only the relay may get the key. */
 export function askRelay(
   url: string,
   path: string,
-  { credential, body, method, accept, signal }: Asked,
+  { credential, body, method, accept, signal = AbortSignal.timeout(answerWithinMs) }: Asked,
 ): Promise<Response> {
   const headers = {
     authorization: `Bearer ${credential}`,

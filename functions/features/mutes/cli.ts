@@ -4,7 +4,6 @@ import { command, flag, type Io, text, wrong } from '../../cli/command.ts'
 import { textTable } from '../../cli/layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from '../../cli/relay.ts'
 
-const requestMs = 30_000
 const minutesOf: Record<string, number> = { m: 1, h: 60, d: 1_440 }
 
 /** What the API says of a mute. */
@@ -96,8 +95,7 @@ async function ask(
 ): Promise<Response> {
   const url = localRelayUrl(environment)
   const credential = credentialIn(environment)
-  const signal = AbortSignal.timeout(requestMs)
-  const answer = await askRelay(url, path, { credential, ...sent, signal })
+  const answer = await askRelay(url, path, { credential, ...sent })
   if (!answer.ok) throw await describeRefusal(url, answer)
   return answer
 }

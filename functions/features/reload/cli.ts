@@ -2,8 +2,6 @@
 import { command, exitCodes } from '../../cli/command.ts'
 import { askRelay, describeRefusal, localRelayUrl, readAdminKey } from '../../cli/relay.ts'
 
-const requestMs = 15_000
-
 export const reloadByCommand = command({
   usage: '',
   about: `
@@ -20,8 +18,7 @@ Example:
   async run({ io }) {
     const url = localRelayUrl(io.environment)
     const credential = readAdminKey(io.environment.FOGHORN_ADMIN_KEY)
-    const signal = AbortSignal.timeout(requestMs)
-    const answer = await askRelay(url, '/v1/reload', { credential, body: {}, signal })
+    const answer = await askRelay(url, '/v1/reload', { credential, body: {} })
     if (answer.status !== 202) throw await describeRefusal(url, answer)
     io.print(io.paint('ok', 'The relay takes the new configuration.'))
     return exitCodes.fine
