@@ -135,7 +135,7 @@ test.each(lists.map(({ path, text }) => [path, text] as const))(
 )
 
 /** Vitest would hide a file that needs another one to be loaded first. */
-test('each list and each file of the core starts alone', { timeout: 60_000 }, async () => {
+test('each list and each file of the core starts alone', { timeout: 240_000 }, async () => {
   const alone = product.filter(({ path }) => isIn(path, 'functions/core') || dirname(path) === home)
   const failed: string[] = []
   for (const { path } of alone) {
