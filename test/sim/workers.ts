@@ -139,7 +139,8 @@ export class Worker {
       },
       outside: {
         tokens: { read: async () => 'token', drop: () => {} },
-        ...(parts.outside && { doors: parts.outside.apis(this) }),
+        ...(parts.outside &&
+          ({ azure: parts.outside.apis(this) } satisfies Partial<Relay['outside']>)),
       },
       clockWatch: new ClockWatch(log, () => kernel.now),
     }
