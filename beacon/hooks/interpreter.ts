@@ -33,9 +33,12 @@ const byteOrderMark = '\ufeff'
 /** Undefined if nobody but these users could change what the file runs. `depth`: so many scripts lead to the file. */
 export function interpreterFault(file: string, trust: Trust, depth = 0): string | undefined {
   const start = readStart(file)
-  if (start === undefined) return `${file} cannot be read: run chmod a+r ${file}`
+  if (start === undefined) return `${file} cannot be read by the runner: name another program`
   const [first = ''] = start.split('\n')
-  const line = /^#![ \t]*([^ \t]+)[ \t]*(.*?)[ \t]*$/.exec(first)
+  if (first.startsWith('#!') && first.endsWith('\r')) {
+    return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
+  }
+  const line = /^#![ \t]*([^ \t]+)[ \t]*([\s\S]*?)[ \t]*$/.exec(first)
   if (line === null) {
     // compiled programs begin with bytes that no text has
     if (start === '' || start.includes('\0')) return undefined
@@ -43,9 +46,6 @@ export function interpreterFault(file: string, trust: Trust, depth = 0): string 
       ? 'begins with a byte order mark'
       : 'does not name its interpreter'
     return `${file} ${fault}: its first line must begin with #!, such as #!/bin/sh`
-  }
-  if (first.endsWith('\r')) {
-    return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
   }
   if (depth === maxScripts) return `${file} runs one more script than Linux follows: name a program`
   const [, interpreter = '', argument = ''] = line

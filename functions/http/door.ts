@@ -46,7 +46,7 @@ export function createDoor({
     const next = askers.take()
     if (next === undefined) {
       inside -= 1
-      // whoever comes now waits for nobody
+      // the next request enters at once, so no turns are kept
       requests.clear()
       return
     }

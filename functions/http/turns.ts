@@ -1,10 +1,10 @@
-// Whose turn it is. Each name has a queue of its own, and in a lap each name that waits gets one turn. A name that
-// asked nothing keeps the turns of the last laps and has them first: who asks seldom does not wait for all who ask
-// without end.
+// Decides whose turn it is. Each name has its own queue. In a lap, each name that waits gets one turn. A name that
+// did not ask keeps the turns of its last three laps, and has them first. So a person who asks seldom does not wait
+// for clients that ask without end.
 
 /**
- * A person opens a page, presses, and the page asks for news. With one, the press waited 1.3 s behind 200 links that
- * asked without end; the page had come at once.
+ * A person opens a page, presses, and the page asks for news: three turns. With one kept turn, the press waited 1.3 s
+ * behind 200 links that asked without end.
  */
 const maxKept = 3
 
@@ -52,7 +52,7 @@ export function createTurns<Item>(): Turns<Item> {
         if (queue === undefined || other.lap < queue.lap) [name, queue] = [each, other]
       }
       if (name === undefined || queue === undefined) {
-        // nobody keeps a turn of laps in which nobody waited
+        // if no name waits, no turn is kept
         served.clear()
         lap = 0
         return undefined

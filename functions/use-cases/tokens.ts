@@ -16,7 +16,7 @@ import {
   tokenSecretBytes,
   tokenText,
 } from '../core/rules/token.ts'
-import { tokenRows } from '../store/small-rows.ts'
+import { signOutRows, tokenRows } from '../store/small-rows.ts'
 import type { Relay } from './relay.ts'
 
 type NotGranted = Exclude<ReturnType<typeof grantTo>, { outcome: 'granted' }>
@@ -74,7 +74,7 @@ export async function revokeToken(
 ): Promise<'revoked' | 'unknown'> {
   const token = await tokenFor(relay, access, id)
   if (token === undefined) return 'unknown'
-  await tokenRows.remove(relay.store, id)
+  await removeToken(relay, id)
   relay.log.info('token_revoked', { id, name: token.name, by: describeAccess(access) })
   return 'revoked'
 }
@@ -84,10 +84,13 @@ async function keptTokens(relay: Relay): Promise<Token[]> {
   const { store } = relay
   const tokens = await tokenRows.list(store)
   const at = relay.now()
-  for (const { id } of tokens.filter((token) => isOutdated(token, at))) {
-    await tokenRows.remove(store, id)
-  }
+  for (const { id } of tokens.filter((token) => isOutdated(token, at))) await removeToken(relay, id)
   return tokens.filter((token) => !isOutdated(token, at))
+}
+
+async function removeToken({ store }: Relay, id: string): Promise<void> {
+  await tokenRows.remove(store, id)
+  await signOutRows.remove(store, id)
 }
 
 /** Each byte becomes two hexadecimal digits. */

@@ -4,7 +4,8 @@ import { createApp } from '../../functions/app.ts'
 import type { Access } from '../../functions/core/rules/access.ts'
 import { createDoor } from '../../functions/http/door.ts'
 import { createListToken, createToken } from '../../functions/links/link.ts'
-import { fieldsOf } from '../support/form.ts'
+import { asAdmin } from '../support/console.ts'
+import { fieldsOf, formsOf } from '../support/form.ts'
 import { startRelay, world } from '../support/relay.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon, testKey } from '../support/world.ts'
@@ -150,6 +151,26 @@ describe('a relay', () => {
     expect(answered.indexOf(other)).toBeLessThan(30)
     await Promise.all(all)
   })
+
+  test.each(['/console', `/console/events/prod/${eventId}`])(
+    'stores what was pressed at %s while lists keep all places',
+    async (path) => {
+      await new FakeBeacon(world, 'web_0').sees([event()])
+      const key = (await makeToken(world, {})).token
+      const visit = await asAdmin(world)
+      const form = formsOf(await (await visit.get(path)).text()).find((one) => one.event)!
+      const places = fillPlaces()
+      const reads = Array.from({ length: 4 }, () => list(key))
+      await expect.poll(() => places.held).toBe(world.relay.host.readPlaces)
+      const pressed = visit.post(path, { ...form, decision: 'approve' })
+      const approved = async () =>
+        (await world.store.readEvent({ fleet: 'prod', eventId }))?.decided
+      await expect.poll(approved).toMatchObject({ decision: 'approved' })
+      places.open()
+      expect((await pressed).status).toBe(200)
+      await Promise.all(reads)
+    },
+  )
 
   test('takes the decision of another fleet while holders of many links press without end', async () => {
     const { linkKeys } = world.relay.credentials

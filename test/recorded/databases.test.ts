@@ -1,5 +1,5 @@
-// What relays wrote: a database of SQLite of each format, and the rows on Azure. Who changes the format writes what
-// brings an older one up to date, and records new ones: FOGHORN_RECORDED=write. Never change a recorded file.
+// What relays wrote: a database of SQLite of each format, and the rows on Azure. If you change the format, write the
+// upgrade, and record new files with FOGHORN_RECORDED=write. Never change a recorded file.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'

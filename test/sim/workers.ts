@@ -110,7 +110,7 @@ export class Worker {
       listeningSince: kernel.now,
       host: {
         ...{ name: 'node', abilities: {}, troubles: async () => [], holdsConnections: true },
-        // who waits for a place waits outside the world's clock, which would stand still
+        // a request that waits for a place would halt the world's clock; test/http/door.test.ts tries the doors
         ...{
           heartbeats: plan.heartbeats,
           pause: async () => {},

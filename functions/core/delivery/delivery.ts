@@ -197,7 +197,7 @@ export function unsentFor(
   return { fleet, eventId, channel, seq, plannedAt: now, state, attempts: 0, nextAt: now, note: '' }
 }
 
-/** A message tells of a step of an event, or of Foghorn itself. */
+/** Whether the message is about a step of an event. Else it is about Foghorn itself. */
 export function tellsOfEvent(
   notification: Notification | AlertNotification,
 ): notification is Notification {

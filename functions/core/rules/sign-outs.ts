@@ -14,14 +14,14 @@ export interface SignOuts {
   before: number
 }
 
-/** Who signs in and out without end would fill the disk: a read session may last 400 days. */
-const maxSessions = 100
+/** A client that signs in and out without end must not fill the disk: a read session may last 400 days. */
+export const maxSessions = 500
 
 export function isSignedOut(row: SignOuts | undefined, { id, endsAt }: EndedSession): boolean {
   return row !== undefined && (endsAt <= row.before || row.sessions.some((one) => one.id === id))
 }
 
-/** With too many, those that end first are over together, with all others of that time. */
+/** Above the limit, `before` takes the place of the sessions that end first, and of all that end by then. */
 export function withSignOut(
   row: SignOuts | undefined,
   credential: string,

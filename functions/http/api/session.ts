@@ -30,15 +30,18 @@ export async function createSession(
   const token = access.by === 'token' ? await storedToken(relay, access.id) : undefined
   const onlyReads = !may(access, 'decide') && !may(access, 'manage')
   const now = relay.now()
-  const latest = now + (onlyReads ? longestMs : shiftMs)
-  const endsAt = Math.min(latest, token?.expiresAt ?? Number.POSITIVE_INFINITY)
+  // also with a token that expires before: sign-outs are told apart by this time
+  const endsAt = now + (onlyReads ? longestMs : shiftMs)
   const session = { id: randomHex(idBytes), endsAt }
   const mac = await relay.credentials.hmac(
     relay.credentials.linkKeys[0]!,
     await parseContent(relay, session, token),
   )
   const whose = token === undefined ? '' : `${token.id}.`
-  return { text: `${session.id}.${endsAt}.${whose}${toBase64(mac)}`, lastsMs: endsAt - now }
+  return {
+    text: `${session.id}.${endsAt}.${whose}${toBase64(mac)}`,
+    lastsMs: Math.min(endsAt, token?.expiresAt ?? endsAt) - now,
+  }
 }
 
 interface Session {

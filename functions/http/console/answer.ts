@@ -66,8 +66,17 @@ const refusals = {
   not_allowed: { status: 403, text: 'This token can read, but not decide.' },
   busy: {
     status: 429,
+    text: 'Too many requests with this credential wait already. Try again in a few seconds.',
+  },
+  busy_midway: {
+    status: 429,
     title: 'Not everything was decided',
     text: 'Too many requests with this credential wait already. Open the page again and see what is left.',
+  },
+  answered_late: {
+    status: 429,
+    title: 'Your answer arrived',
+    text: 'Too many requests with this credential wait, so the relay cannot show the events now. Open the page again.',
   },
 } as const
 

@@ -54,7 +54,7 @@ export function readChoices({ config }: Relay, visitor: Visitor, record: EventRe
 
 type Outcome =
   | { outcome: 'answered'; pressed: Pressed[] }
-  | { outcome: 'not_ours' | 'unknown' | 'not_allowed' | 'busy' }
+  | { outcome: 'not_ours' | 'unknown' | 'not_allowed' | 'busy' | 'busy_midway' }
 
 /** What the form in the request did, with each of its events. Each takes its turn. */
 export async function decideByForm(
@@ -78,7 +78,7 @@ export async function decideByForm(
       const before = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
       return before && decideByPress(relay, before, { ...wish, seen })
     })
-    if (one === 'full') return { outcome: 'busy' }
+    if (one === 'full') return { outcome: pressed.length === 0 ? 'busy' : 'busy_midway' }
     if (one !== undefined) pressed.push(one)
   }
   return pressed.length === 0 ? { outcome: 'unknown' } : { outcome: 'answered', pressed }

@@ -19,7 +19,7 @@ import { readRecord } from '../../use-cases/list-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { tokenFor } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
-import { type Door, refuseBusy } from '../door.ts'
+import type { Door } from '../door.ts'
 import { readQuery } from '../query.ts'
 import { answerMessage, answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, seenIn } from './decide.ts'
@@ -181,13 +181,10 @@ export async function decideEventPage(
   visitor: Visitor,
 ): Promise<Response> {
   const done = await decideByForm(relay, eventDoor, c, visitor)
-  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
+  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   const [pressed] = done.pressed as [Pressed]
-  const shown = await eventDoor.pass(visitor.access, () =>
-    show(relay, c, visitor, pressed.record, pressed),
-  )
-  return shown === 'full' ? refuseBusy(c) : shown
+  return show(relay, c, visitor, pressed.record, pressed)
 }
 
 async function show(

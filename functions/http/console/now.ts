@@ -15,7 +15,6 @@ import { channelNamed, nameService, type Relay } from '../../use-cases/relay.ts'
 import { describeRemoved } from '../../use-cases/reroute.ts'
 import { chooseName } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
-import { refuseBusy } from '../door.ts'
 import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
 import type { Shared } from '../route.ts'
@@ -74,15 +73,15 @@ export async function decideNow(
   const asked = askedBy(c, visitor)
   if ('refusal' in asked) return wrongAddress(relay, c, visitor, asked.refusal)
   const done = await decideByForm(relay, eventDoor, c, visitor)
-  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   snapshots.drop()
+  if (done.outcome !== 'answered') return refuse(relay, c, visitor, done.outcome)
   const { pressed } = done
   const status = pressed.length === 1 ? pressed[0]!.status : 200
   const shown = await door.pass(visitor.access, async () => {
     const snapshot = await snapshots.read(asked.fleets, asked.filter)
     return show(relay, c, visitor, { ...asked, snapshot, status, pressed })
   })
-  return shown === 'full' ? refuseBusy(c) : shown
+  return shown === 'full' ? refuse(relay, c, visitor, 'answered_late') : shown
 }
 
 interface View extends Asked {

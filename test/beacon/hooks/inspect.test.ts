@@ -45,6 +45,11 @@ test.each<[string, (place: ReturnType<typeof hookFolder>) => void, RegExp]>([
     /line ends of Windows: run sed -i 's\/\\r\$\/\/' .*prepare/,
   ],
   [
+    'it was saved on Windows, and its first line has an argument',
+    ({ folder }) => writeFileSync(join(folder, 'prepare'), '#!/usr/bin/env bash\r\nexit 0\r\n'),
+    /line ends of Windows/,
+  ],
+  [
     'its interpreter does not exist',
     ({ folder }) => writeFileSync(join(folder, 'prepare'), '#!/opt/none/python -u\n'),
     /needs \/opt\/none\/python, which does not exist/,

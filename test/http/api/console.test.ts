@@ -1,5 +1,9 @@
 // The console in a browser: who can open it, for how long, and what it shows.
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Access } from '../../../functions/core/rules/access.ts'
+import { maxSessions } from '../../../functions/core/rules/sign-outs.ts'
+import { createSession, readSession, signOut } from '../../../functions/http/api/session.ts'
+import { signOutRows } from '../../../functions/store/small-rows.ts'
 import { fieldsOf } from '../../support/form.ts'
 import { forge, formType, linkOf, press, textOf } from '../../support/people.ts'
 import {
@@ -10,6 +14,7 @@ import {
   withCookies,
 } from '../../support/record-form.ts'
 import { eventNow, startRelay, startWithEvent, world } from '../../support/relay.ts'
+import { makeToken } from '../../support/tokens.ts'
 import { adminKey, event, eventId, FakeBeacon, started } from '../../support/world.ts'
 
 beforeEach(() => startWithEvent())
@@ -249,6 +254,21 @@ describe('signing in and out', () => {
     expect(await textOf(await get('/console', opened.cookie))).toContain('Admin key or token')
     expect(response.headers.get('set-cookie')).toMatch(/^__Host-foghorn-admin=; Max-Age=0; Path=\//)
     expect(response.headers.get('location')).toBe('/console')
+  })
+
+  test('out without end: the next sign-in with that token works, and little is kept', async () => {
+    const { id, scopes } = await makeToken(world, { expiresInDays: 1 })
+    const access = { by: 'token', id, name: 'robot', scopes } as Access
+    for (let i = 0; i < maxSessions + 5; i++) {
+      world.clock.now += 10
+      await signOut(world.relay, (await createSession(world.relay, access)).text)
+    }
+    world.clock.now += 10
+    const { text, lastsMs } = await createSession(world.relay, access)
+    expect(await readSession(world.relay, text)).toMatchObject({ by: 'token' })
+    expect(lastsMs).toBeLessThan(86_400_000)
+    const [row, ...others] = await signOutRows.list(world.store)
+    expect([row?.sessions.length, others]).toEqual([maxSessions, []])
   })
 
   test('a signed-in browser skips the form', async () => {
