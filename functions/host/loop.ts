@@ -17,6 +17,8 @@ import type { UnderWay } from './under-way.ts'
 const failedEventMs = 10_000
 /** After this time, a round that failed is repeated. */
 const failedRoundMs = 1_000
+/** A round that takes longer than this waits for something that does not come. */
+const longestRoundMs = 60_000
 /** Timers of clouds come some seconds late. Less than `maxLateMs`. */
 const graceMs = 15_000
 /** If a tick comes later, the process was halted and may have missed reports. */
@@ -62,6 +64,7 @@ export class Loop {
   #again = false
   #wakesAt: number | undefined
   #tickedAt = 0
+  #roundAt: number | undefined
   #isRefilling = false
   /** When each job runs next. Absent: now. */
   readonly #jobsAt = new Map<Job, number>()
@@ -100,6 +103,13 @@ export class Loop {
     return this.#tickedAt > 0 && sinceMs > this.#options.maxSleepMs + graceMs
   }
 
+  /** Sentences for `/healthz`. */
+  troubles(): string[] {
+    const sinceMs = this.#relay.now() - (this.#roundAt ?? this.#relay.now())
+    if (sinceMs <= this.#options.maxSleepMs + longestRoundMs) return []
+    return ['the loop that sends stands still, so no message goes out; restart the relay']
+  }
+
   /** Waits until nothing is under way, at most `limitMs`. */
   async settled(limitMs: number): Promise<'settled' | 'late'> {
     const idle = async () => {
@@ -132,6 +142,7 @@ export class Loop {
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false
+        this.#roundAt = this.#relay.now()
         await this.#conclude()
         if (this.#isHinted) await this.#claim()
         if (this.#options.keepsHouse) await this.#keepHouse()

@@ -117,7 +117,7 @@ test('a connection that sends many requests in one piece is ended', async () => 
   server.close()
 })
 
-describe('the door of Event Grid', () => {
+describe('the address for Event Grid', () => {
   beforeEach(() => startWithAzure())
 
   const handshake = { authorization: '', 'aeg-event-type': 'SubscriptionValidation' }

@@ -3,7 +3,7 @@
 // clicks, Azure starts the event at NotBefore.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { command, flag, text, wrong } from '../../functions/cli/command.ts'
-import { doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
+import { outsideSubscription, startAzureOutside } from '../simulator/azure-outside.ts'
 import { decideByForm } from '../support/form.ts'
 import { startNodes } from '../support/nodes.ts'
 import type { Program } from '../support/process.ts'
@@ -88,15 +88,15 @@ async function play(
   { isBeaconless, isKubernetes, database }: Kind,
 ): Promise<void> {
   terminal.title('Foghorn: one maintenance event, from first sight to completion')
-  const door = isBeaconless ? await startAzureDoor('web') : undefined
+  const outside = isBeaconless ? await startAzureOutside('web') : undefined
   stage = await startStage({
-    ...(door && {
-      onStep: door.onStep,
+    ...(outside && {
+      onStep: outside.onStep,
       config: (_, simulator) => {
-        door.attach(simulator)
+        outside.attach(simulator)
         return {
-          azure: door.azure,
-          fleets: { [fleetName]: { azureSubscriptions: doorSubscription } },
+          azure: outside.azure,
+          fleets: { [fleetName]: { azureSubscriptions: outsideSubscription } },
         }
       },
     }),
@@ -123,10 +123,10 @@ async function play(
       const one = await nodes.start(stage, vm)
       if (vm === affected) drain = one
     }
-  } else if (door === undefined) await stage.startBeacons()
-  else await door.sendTo(stage.relayUrl, await stage.makeToken(['report']))
+  } else if (outside === undefined) await stage.startBeacons()
+  else await outside.sendTo(stage.relayUrl, await stage.makeToken(['report']))
   terminal.chapter(
-    `1. Azure announces it, and ${door ? 'Event Grid sends it' : 'every VM sees it'}`,
+    `1. Azure announces it, and ${outside ? 'Event Grid sends it' : 'every VM sees it'}`,
   )
   terminal.say(
     'azure',
@@ -166,7 +166,7 @@ async function play(
   }
   await drain?.waitFor('hook_succeeded', ({ hook }) => hook === 'restore', restoreWithinMs)
   await nodes?.stop()
-  await door?.stop()
+  await outside?.stop()
   await end(code)
 }
 

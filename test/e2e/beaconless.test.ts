@@ -1,7 +1,11 @@
-// Azure's other door, on each host: without a beacon, and beside the beacon of one VM.
+// Azure outside the VMs, on each host: without a beacon, and beside the beacon of one VM.
 import { afterEach, expect, test } from 'vitest'
 import { faultsOf } from '../demo/check.ts'
-import { type AzureDoor, doorSubscription, startAzureDoor } from '../simulator/azure-door.ts'
+import {
+  type AzureOutside,
+  outsideSubscription,
+  startAzureOutside,
+} from '../simulator/azure-outside.ts'
 import { decideByForm } from '../support/form.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { hostsToTry } from '../support/whole.ts'
@@ -9,11 +13,11 @@ import { hostsToTry } from '../support/whole.ts'
 const endMs = 40_000
 const timeout = 90_000
 let stage: Stage | undefined
-let door: AzureDoor | undefined
+let outside: AzureOutside | undefined
 
 afterEach(async () => {
   await stage?.stop()
-  await door?.stop()
+  await outside?.stop()
 })
 
 test.each(
@@ -22,8 +26,8 @@ test.each(
     { host, beacons: ['web_0'] },
   ]),
 )('$host, beacons: $beacons', { timeout }, async ({ host, beacons }) => {
-  door = await startAzureDoor('web')
-  const { azure, attach, onStep, sendTo, arm } = door
+  outside = await startAzureOutside('web')
+  const { azure, attach, onStep, sendTo, arm } = outside
   stage = await startStage({
     vms: [['web_0', 'web_1']],
     host,
@@ -31,7 +35,7 @@ test.each(
     config(_, simulator) {
       attach(simulator)
       const key = beacons.length > 0 ? { key: 'env:FLEET_KEY' } : {}
-      return { azure, fleets: { [fleetName]: { ...key, azureSubscriptions: doorSubscription } } }
+      return { azure, fleets: { [fleetName]: { ...key, azureSubscriptions: outsideSubscription } } }
     },
   })
   const { simulator, sinks } = stage

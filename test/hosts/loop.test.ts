@@ -230,3 +230,20 @@ test.runIf(has('subscriptions'))(
     expect(Math.max(...most.values())).toBe(1)
   },
 )
+
+test('says that it stands still if the store never answers', async () => {
+  const { open, opened } = gate()
+  const { loop, reached } = loopThatWaits('dueEvents', opened)
+  expect(loop.troubles()).toEqual([])
+  void loop.tick()
+  await reached
+  world.clock.now += 90_000
+  expect(loop.troubles()).toEqual([])
+  world.clock.now += 1
+  expect(loop.troubles()).toEqual([expect.stringContaining('stands still')])
+  open()
+  await loop.settled(5_000)
+  void loop.tick()
+  await loop.settled(5_000)
+  expect(loop.troubles()).toEqual([])
+})

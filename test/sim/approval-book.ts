@@ -6,8 +6,8 @@ import type { Decided, Decider, EventRecord } from '../../functions/core/event/e
 import { isWithin } from '../../functions/core/event/scope.ts'
 import type { ScheduledEvent } from '../../shared/document.ts'
 import type { Docket } from './docket.ts'
-import { answers, type Said } from './doors.ts'
 import { mayDecide, ruleBefore } from './permits.ts'
+import { answers, type Said } from './ways-in.ts'
 
 /** A button that somebody pressed. */
 export interface Press {

@@ -77,8 +77,8 @@ export const endpointKinds = [
   // refuses connections for days
   'endpoint_away',
 ] as const
-/** The door outside the VMs. */
-const doorKinds = [
+/** What Azure says outside the VMs. */
+const outsideKinds = [
   // Azure publishes the events of a fleet
   'azure_publishes',
   // Resource Graph and Resource Manager fail
@@ -88,7 +88,7 @@ const doorKinds = [
   // a holder of the token says in Azure's place what is not so
   'azure_lies',
 ] as const
-const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds, ...doorKinds]
+const allKinds = [...faultKinds, ...storyKinds, ...endpointKinds, ...outsideKinds]
 export type FaultKind = (typeof allKinds)[number]
 
 /** How often each kind strikes where it may, in [0, 1]; 0 where this world does not know it. */

@@ -15,7 +15,6 @@ import type { Sent } from '../support/world.ts'
 import { ApprovalBook, type Press } from './approval-book.ts'
 import type { Beacon } from './beacons.ts'
 import { Docket, type DocketParts } from './docket.ts'
-import type { Said } from './doors.ts'
 import { EventBook } from './event-book.ts'
 import type { Book } from './feature.ts'
 import { MomentBook } from './followers.ts'
@@ -27,6 +26,7 @@ import type { FleetName, PlannedVm } from './plan.ts'
 import { ShipBook } from './ship-book.ts'
 import { SightBook } from './sight-book.ts'
 import { SubscriptionBook } from './subscription-book.ts'
+import type { Said } from './ways-in.ts'
 
 export class Judge extends Docket {
   readonly messages: MessageBook

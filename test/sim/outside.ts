@@ -1,4 +1,4 @@
-// Azure's other door in this world: Event Grid, which sends late, twice, out of order or not at all,
+// Azure outside the VMs in this world: Event Grid, which sends late, twice, out of order or not at all,
 // Resource Graph, which lags, and Resource Manager, which fails in each way that it may.
 
 import type { ArmResult } from '../../functions/core/event/arm.ts'

@@ -8,11 +8,11 @@ import type { Sent } from '../support/world.ts'
 import { adminKey } from '../support/world.ts'
 import type { Press } from './approval-book.ts'
 import type { Cluster } from './cluster.ts'
-import type { Said } from './doors.ts'
 import type { Judge } from './judge.ts'
 import type { Kernel } from './kernel.ts'
 import { entraPeople, type Plan, slackPeople } from './plan.ts'
 import type { Random } from './random.ts'
+import type { Said } from './ways-in.ts'
 import { drillPath, replayPath, type Worker } from './workers.ts'
 
 interface Parts {

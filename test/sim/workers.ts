@@ -25,7 +25,6 @@ import { reportSchema } from '../../shared/report.ts'
 import { simFeatures } from '../features/sim.ts'
 import { adminKey, noIdentity } from '../support/world.ts'
 import { attemptMs, type Channels } from './channels.ts'
-import { directPage, httpPage, type PageDoor, Replies, type SlackDoor, slackDoor } from './doors.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { Faults } from './faults.ts'
 import type { Judge } from './judge.ts'
@@ -33,6 +32,7 @@ import { type Kernel, Process } from './kernel.ts'
 import type { Outside } from './outside.ts'
 import type { Plan } from './plan.ts'
 import type { Random } from './random.ts'
+import { directPage, httpPage, type PageWay, Replies, type SlackWay, slackWay } from './ways-in.ts'
 
 /** What came back over HTTP; nothing where the connection broke. */
 export type Reply = { status: number; text: string } | undefined
@@ -66,7 +66,7 @@ export interface ClusterParts {
   calmAt: number
   /** Whether requests go through the HTTP face, which costs most of the time. */
   http: boolean
-  /** Azure's other door, if this world has one. */
+  /** Azure outside the VMs, if this world has it. */
   outside?: Outside | undefined
   /** One for each process, over the one database. */
   store: (worker: Worker) => Store
@@ -82,8 +82,8 @@ export class Worker {
   readonly #random: Random
   readonly #relay: Relay
   readonly #app: ReturnType<typeof createApp>
-  readonly page: PageDoor
-  readonly slack: SlackDoor
+  readonly page: PageWay
+  readonly slack: SlackWay
   /** Requests that wait for an answer of this process. */
   readonly #open = new Set<(reply: undefined) => void>()
   #wakesAt = Number.POSITIVE_INFINITY
@@ -146,7 +146,7 @@ export class Worker {
     }
     this.#app = createApp(this.#relay)
     this.page = parts.http ? httpPage(this.#relay, this.#app) : directPage(this.#relay)
-    this.slack = slackDoor(this.#relay, replies)
+    this.slack = slackWay(this.#relay, replies)
     this.#loop = this.#newLoop()
     this.#sleep(0)
   }

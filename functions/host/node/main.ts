@@ -162,6 +162,7 @@ function compose(settings: Settings, log: Log, shared: Shared, listeningSince: n
     listeningSince,
     host: {
       ...host,
+      troubles: async () => [...(await host.troubles()), ...loop.troubles()],
       ...{ name: 'node', holdsConnections: true },
       ...{ heartbeats: { paceMs: idlePaceMs }, pause },
       readPlaces: hints === undefined ? 1 : readPlacesAfar,

@@ -5,7 +5,10 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { ScheduledEvent } from '../../../shared/document.ts'
-import { startAzureDoor, doorSubscription as subscription } from '../../simulator/azure-door.ts'
+import {
+  startAzureOutside,
+  outsideSubscription as subscription,
+} from '../../simulator/azure-outside.ts'
 import { cloudEvent } from '../../simulator/event-grid.ts'
 import { FakeBeacon } from '../../support/fake-beacon.ts'
 import { fleetName, linkIn, type Stage, startStage } from '../../support/stage.ts'
@@ -22,7 +25,7 @@ const usualWarmMs = 3_000
 const samples = 15
 
 export async function flood(): Promise<Figure[]> {
-  const azure = await startAzureDoor('web')
+  const azure = await startAzureOutside('web')
   azure.arm.options.rows = { resources: inventory() }
   const stage = await startStage({
     vms: [['web_0']],

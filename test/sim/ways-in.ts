@@ -1,4 +1,4 @@
-// The doors by which people come to a relay: the page behind a link, and the buttons of a message in Slack, which always
+// The ways by which people come to a relay: the page behind a link, and the buttons of a message in Slack, which always
 // come signed. Most worlds spare themselves the page's HTTP face, which takes time; what somebody saw goes along with
 // their decision either way.
 
@@ -28,14 +28,14 @@ interface Shown {
 /** What people are answered, in the words of `decideEvent` where they come from there. */
 export type Said = string
 
-export interface PageDoor {
+export interface PageWay {
   /** Opens the page; nothing where it has nothing to decide. */
   look(path: string, by: Decider): Promise<Shown | undefined>
   /** Presses a button of that page. */
   decide(path: string, by: Decider, decision: Decision, shown: Shown): Promise<Said>
 }
 
-export interface SlackDoor {
+export interface SlackWay {
   /** Presses a button in Slack that carries this value. */
   press(value: string, by: Decider, decision: Decision): Promise<Said>
 }
@@ -59,7 +59,7 @@ export const answers = [
 const tokenIn = (path: string) => path.slice('/approve/'.length)
 
 /** Without the HTTP face. */
-export function directPage(relay: Relay): PageDoor {
+export function directPage(relay: Relay): PageWay {
   return {
     async look(path) {
       const opened = await open(relay, tokenIn(path))
@@ -107,7 +107,7 @@ const patient = { answerMs: 3_600_000, replyMs: 3_600_000 }
 type App = { request(path: string, init?: RequestInit): Response | Promise<Response> }
 
 /** Over HTTP, as browsers come. */
-export function httpPage(relay: Relay, app: App): PageDoor {
+export function httpPage(relay: Relay, app: App): PageWay {
   return {
     async look(path, by) {
       // opened from a message: pages that one's own page led to count no press at once
@@ -134,7 +134,7 @@ export function httpPage(relay: Relay, app: App): PageDoor {
 }
 
 /** As Slack comes: with a signed payload, to be answered at the address in it. */
-export function slackDoor(relay: Relay, replies: Replies): SlackDoor {
+export function slackWay(relay: Relay, replies: Replies): SlackWay {
   const refusals = createFrequentLog(relay)
   const app = new Hono().post(interactionsPath, (c) => answerPress(relay, refusals, c, patient))
   return {

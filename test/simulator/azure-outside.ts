@@ -1,4 +1,4 @@
-// Azure's other door, as a server: gives tokens, lists the simulator's events and VMs, starts them, and
+// Azure outside the VMs, as a server: gives tokens, lists the simulator's events and VMs, starts them, and
 // sends each step to a relay as Event Grid does.
 import { createServer } from 'node:http'
 import { FakeArm } from './arm.ts'
@@ -7,7 +7,7 @@ import { cloudEvent, type Publication, rowOf } from './event-grid.ts'
 import { close, HOST, listen, readBody } from './http.ts'
 import type { Simulator } from './simulator.ts'
 
-export const doorSubscription = '1e1e1e1e-0000-4000-8000-000000000001'
+export const outsideSubscription = '1e1e1e1e-0000-4000-8000-000000000001'
 const app = '2c2c2c2c-0000-4000-8000-000000000002'
 const maxBytes = 1_000_000
 const sender = 'eventgrid.azure.net'
@@ -20,10 +20,10 @@ const statuses: Partial<Record<Step['step'], Publication['status']>> = {
   ended: 'Completed',
 }
 
-export type AzureDoor = Awaited<ReturnType<typeof startAzureDoor>>
+export type AzureOutside = Awaited<ReturnType<typeof startAzureOutside>>
 
 /** All VMs are in the scale set `set`. */
-export async function startAzureDoor(set: string) {
+export async function startAzureOutside(set: string) {
   const resource = `virtualMachineScaleSets/${set}`
   const arm = new FakeArm({ events: {}, rows: {} })
   const known = new Map<string, Publication>()
@@ -65,7 +65,7 @@ export async function startAzureDoor(set: string) {
     /** For the configuration of the relay. */
     azure: {
       ...{
-        subscriptions: doorSubscription,
+        subscriptions: outsideSubscription,
         tenantId: app,
         clientId: app,
         clientSecret: 'a secret',
@@ -97,7 +97,7 @@ export async function startAzureDoor(set: string) {
       }
       const before = known.get(id)
       if (status === undefined || (values ?? before) === undefined) return
-      const base = { eventId: id, resource, subscription: doorSubscription, resourceGroup: 'rg' }
+      const base = { eventId: id, resource, subscription: outsideSubscription, resourceGroup: 'rg' }
       const publication: Publication = { ...base, ...before, ...values, status, at }
       known.set(id, publication)
       arm.options.events[id] = resource
