@@ -33,7 +33,10 @@ const byteOrderMark = '\ufeff'
 /** Undefined if nobody but these users could change what the file runs. `depth`: so many scripts lead to the file. */
 export function interpreterFault(file: string, trust: Trust, depth = 0): string | undefined {
   const start = readStart(file)
-  if (start === undefined) return `${file} cannot be read by the runner: name another program`
+  if (start === undefined) {
+    const remedy = depth === 0 ? `run chmod a+r ${file}` : 'name another program'
+    return `${file} cannot be read by the runner: ${remedy}`
+  }
   const [first = ''] = start.split('\n')
   if (first.startsWith('#!') && first.endsWith('\r')) {
     return `${file} has the line ends of Windows: run sed -i 's/\\r$//' ${file}`
@@ -131,7 +134,7 @@ function nameFault(look: Look, name: string): string | undefined {
   for (const folder of look.trust.path.split(':')) {
     const program = join('/', folder, name)
     const walked = walkTo(program, look.trust)
-    // whoever may write to a folder could put a program in front of the one that is meant
+    // a user who may write to this folder could put another program there
     if ('fault' in walked || ('real' in walked && isProgram(walked.real))) {
       return programFault(look, program)
     }

@@ -43,14 +43,11 @@ export function createDoor({
       askers.add(who, links)
     })
   const leave = () => {
-    const next = askers.take()
-    if (next === undefined) {
-      inside -= 1
-      // the next request enters at once, so no turns are kept
-      requests.clear()
-      return
-    }
-    next.item.take()!.item()
+    const enter = askers.take()?.take()
+    if (enter !== undefined) return enter()
+    inside -= 1
+    // the next request enters at once, so no turns are kept
+    requests.clear()
   }
   return {
     async pass(asker, answer) {

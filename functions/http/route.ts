@@ -17,17 +17,20 @@ import { readQuery } from './query.ts'
 import type { RateName } from './rate.ts'
 import type { ReportCounts } from './report-counts.ts'
 
+export interface Doors {
+  door: Door
+  /** Another door, for the page of one event and for decisions: people wait for no list. */
+  eventDoor: Door
+}
+
 /** What handlers share. Each app makes it once. */
-export interface Shared {
+export interface Shared extends Doors {
   relay: Relay
   keyGuard: KeyGuard
   linkGuard: LinkGuard
   refusals: FrequentLog
   reports: ReportCounts
   routes: readonly Route[]
-  door: Door
-  /** Another door, for the page of one event and for decisions: people wait for no list. */
-  eventDoor: Door
 }
 
 /**

@@ -12,8 +12,8 @@ export interface Turns<Item> {
   /** How many items of this name wait. */
   countOf(name: string): number
   add(name: string, item: Item): void
-  /** The next item, and its name. Undefined if none waits. */
-  take(): { name: string; item: Item } | undefined
+  /** The next item. Undefined if none waits. */
+  take(): Item | undefined
 }
 
 interface Queue<Item> {
@@ -23,7 +23,7 @@ interface Queue<Item> {
 }
 
 export function createTurns<Item>(): Turns<Item> {
-  /** Names with items. Of one lap, the first is next. */
+  /** Names with items. Among those of one lap, the first is next. */
   const waiting = new Map<string, Queue<Item>>()
   /** The lap of each name's last turn, unless that was long ago. */
   const served = new Map<string, number>()
@@ -63,7 +63,7 @@ export function createTurns<Item>(): Turns<Item> {
       waiting.delete(name)
       // behind the others of its next lap
       if (queue.items.length > 0) waiting.set(name, { ...queue, lap: queue.lap + 1 })
-      return { name, item }
+      return item
     },
   }
 }

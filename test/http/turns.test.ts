@@ -3,23 +3,22 @@ import { expect, test } from 'vitest'
 import { createTurns } from '../../functions/http/turns.ts'
 
 function begin(...names: string[]) {
-  const turns = createTurns<number>()
-  let next = 0
+  const turns = createTurns<string>()
   const come = (...some: string[]) => {
-    for (const name of some) turns.add(name, next++)
+    for (const name of some) turns.add(name, name)
   }
   come(...names)
-  const take = (count: number) =>
-    Array.from({ length: count }, () => turns.take()?.name ?? '-').join('')
+  const take = (count: number) => Array.from({ length: count }, () => turns.take() ?? '-').join('')
   return { turns, come, take }
 }
 
 test('names take turns, and the items of one name keep their order', () => {
-  const { turns, come, take } = begin('a', 'a', 'a', 'b', 'b', 'c')
+  const { turns, take } = begin('a', 'a', 'a', 'b', 'b', 'c')
   expect(turns.countOf('a')).toBe(3)
   expect(take(7)).toBe('abcaba-')
-  come('a', 'a')
-  expect([turns.take(), turns.take()].map((one) => one?.item)).toEqual([6, 7])
+  turns.add('a', '1')
+  turns.add('a', '2')
+  expect(take(2)).toBe('12')
   expect(turns.countOf('a')).toBe(0)
 })
 

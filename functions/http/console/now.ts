@@ -17,7 +17,7 @@ import { chooseName } from '../api/console-form.ts'
 import type { Pressed } from '../decision-answers.ts'
 import { notModified } from '../page.ts'
 import { readQuery } from '../query.ts'
-import type { Shared } from '../route.ts'
+import type { Doors } from '../route.ts'
 import { answerPage, buildBase, refuse, wrongAddress } from './answer.ts'
 import { decideByForm, mayDecide, readChoices, seenIn } from './decide.ts'
 import { type Chosen, chosenBy, openQuery } from './open-filter.ts'
@@ -59,8 +59,6 @@ export async function showNow(
   if (c.req.header('if-none-match') === etag) return notModified(c, etag, relay.now())
   return show(relay, c, visitor, { ...asked, snapshot, etag })
 }
-
-type Doors = Pick<Shared, 'door' | 'eventDoor'>
 
 /** Answers a form with the page, which says beside the event what happened. No decision waits for the page. */
 export async function decideNow(

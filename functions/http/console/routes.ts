@@ -9,7 +9,7 @@ import { reaches, reachFor, upcomingBody } from '../../pages/console/upcoming.ts
 import { listChoices } from '../../schema/checks.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { readQuery } from '../query.ts'
-import type { Shared } from '../route.ts'
+import type { Doors } from '../route.ts'
 import { answerPage, buildBase, wrongAddress } from './answer.ts'
 import { showBeacons } from './beacons.ts'
 import { showChannel, showChannels } from './channels.ts'
@@ -28,7 +28,7 @@ interface Routes {
   posts: Record<string, Show>
 }
 
-export function consoleRoutes(relay: Relay, doors: Pick<Shared, 'door' | 'eventDoor'>): Routes {
+export function consoleRoutes(relay: Relay, doors: Doors): Routes {
   const snapshots = createSnapshots(relay, { readParts: nowParts, absentReaders })
   const parts = consoleParts.map((part) => part(relay, snapshots))
   const event = '/events/:fleet/:eventId'

@@ -15,7 +15,7 @@ import type { Relay } from '../../use-cases/relay.ts'
 import { decideByPress, decisions, readWritten } from '../decision-answers.ts'
 import { isOwnForm, isPrefetch, isSurelyOwn, parseFields } from '../form.ts'
 import { buildEtag, notModified, type Page, page } from '../page.ts'
-import { type Route, route, type Shared } from '../route.ts'
+import { type Doors, type Route, route } from '../route.ts'
 import {
   busyPage,
   charge,
@@ -83,8 +83,6 @@ const listMethods = route({
 })
 
 export const pageRoutes: Route[] = [showPage, submitPage, listMethods]
-
-type Doors = Pick<Shared, 'door' | 'eventDoor'>
 
 /** An open page asks for news this often. */
 const refreshSeconds = 5
