@@ -1,17 +1,17 @@
 // Takes the slot of an event, for a rule with `maxConcurrent`. Asking again changes nothing. A holder
-// whose event is over no longer counts, so a crash leaves nothing behind.
+// whose event is over does not count while it is over, so a crash leaves nothing behind.
 import type { EventRecord } from '../core/event/event.ts'
 import { slotToTake } from '../core/event/rule-approves.ts'
 import {
   asGrown,
   type Holder,
-  isOver,
   listRivals,
   maxBehind,
   type SlotAnswer,
   type SlotAsked,
   type SlotRequest,
   slotRequestId,
+  standingOf,
   takeSlot as takeIn,
 } from '../core/event/slots.ts'
 import { slotRows } from '../store/small-rows.ts'
@@ -48,20 +48,8 @@ export async function takeSlot(
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version, holders: stored } = await readSlots(store, fleet)
-    let holders = stored
-    const over: Holder[] = []
-    const behind: string[] = []
-    for (const holder of listRivals(stored, own, wish)) {
-      const record = await store.readEvent({ fleet, eventId: holder.eventId })
-      if (record === undefined || isOver(holder, record, now)) {
-        over.push(holder)
-        continue
-      }
-      const grown = asGrown(holder, record)
-      if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
-      behind.push(...record.facts.resources)
-    }
-    const taken = takeIn(holders, own, wish, over)
+    const { holders, ended, behind } = await judgeHolders(store, own, stored, wish, now)
+    const taken = takeIn(holders, own, wish, ended)
     const isWritten =
       taken.holders === stored ||
       (await slotRows.write(store, { holders: taken.holders }, version, fleet)) === 'written'
@@ -70,4 +58,31 @@ export async function takeSlot(
     return { outcome: 'waits', behind: behind.slice(0, maxBehind) }
   }
   return { outcome: 'waits', behind: [] }
+}
+
+/** The holders by what is stored of their events now, and the VMs of those that count beside this event. */
+async function judgeHolders(
+  store: SlotStore,
+  own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
+  stored: Holder[],
+  wish: SlotRequest,
+  now: number,
+): Promise<{ holders: Holder[]; ended: Holder[]; behind: string[] }> {
+  let holders = stored
+  const ended: Holder[] = []
+  const behind: string[] = []
+  for (const holder of listRivals(stored, own, wish)) {
+    const record = await store.readEvent({ fleet: own.fleet, eventId: holder.eventId })
+    const standing = standingOf(holder, record, now)
+    if (record === undefined || standing === 'gone') {
+      holders = holders.filter((one) => one !== holder)
+    } else if (standing === 'ended') {
+      ended.push(holder)
+    } else {
+      const grown = asGrown(holder, record)
+      if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
+      behind.push(...record.facts.resources)
+    }
+  }
+  return { holders, ended, behind }
 }

@@ -10,7 +10,7 @@ import { createTotals } from './totals.ts'
 import { type Options, runWorld } from './world.ts'
 
 const maxStories = 5
-const everySeeds = 1_000
+const everySeeds = 200
 
 export const sim = command({
   usage: '',
@@ -54,14 +54,14 @@ async function simulate(options: Options, io: Io): Promise<number> {
   const met = new Map<string, number>()
   const broken: number[] = []
   await runSeeds({ first, count }, options, (ran) => {
-    const thousands = Math.floor(totals.sums.seeds / everySeeds)
+    const lines = Math.floor(totals.sums.seeds / everySeeds)
     totals.addSums(ran.sums)
     for (const [what, times] of ran.met) met.set(what, (met.get(what) ?? 0) + times)
     for (const { seed, promise } of ran.broken) {
       broken.push(seed)
       print(`seed ${seed} breaks "${promise}"`)
     }
-    const more = Math.floor(totals.sums.seeds / everySeeds) > thousands
+    const more = Math.floor(totals.sums.seeds / everySeeds) > lines
     if (more && totals.sums.seeds < count) print(totals.line())
     progress(`${totals.sums.seeds} of ${count} worlds`)
   })

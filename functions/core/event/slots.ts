@@ -47,7 +47,7 @@ const maxEntries = 2_000
 /** Groups of one holder. Azure hits VMs of one set at a time, which has one group, or a few tags. */
 const maxGroups = 50
 const idLength = 32
-/** Who shows an event again after a doubtful end does so by then: see is-back.ts. */
+/** Who shows an event again after its end does so by then: see is-back.ts. */
 const doubtMs = 5 * 60_000
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
@@ -101,27 +101,30 @@ export function listRivals(holders: Holder[], own: Own, { groups }: SlotRequest)
 }
 
 /**
- * The holders after this event asked for its slot. `over`: holders whose events have ended. The
- * same list if nothing changes.
+ * The holders after this event asked for its slot. `ended`: holders that do not count. They leave if the
+ * row is full. The same list if nothing changes.
  */
 export function takeSlot(
   holders: Holder[],
   { eventId, epoch }: Own,
   { max, groups }: SlotRequest,
-  over: Holder[],
+  ended: Holder[],
 ): { holders: Holder[]; isHeld: boolean } {
   const before = holders.find((one) => isSame(one, { eventId, epoch }))
-  const others = holders.filter((one) => one !== before && !over.includes(one))
+  const others = holders.filter((one) => one !== before && !ended.includes(one))
   const taken = (id: string) => others.reduce((sum, one) => sum + (one.groups[id] ?? 0), 0)
   const all = withMost(before?.groups ?? {}, groups)
   const fits =
     Object.entries(groups).every(([id, count]) => taken(id) + count <= max) &&
     countGroups(all) <= maxGroups &&
     entriesIn(others) + countGroups(all) <= maxEntries
-  if (!fits) return { holders: over.length === 0 ? holders : kept(others, before), isHeld: false }
+  // an event that grew keeps the slot that it had: its VMs may be prepared
+  if (!fits) return { holders, isHeld: false }
   const isKnown = before?.epoch === epoch && JSON.stringify(before.groups) === JSON.stringify(all)
   if (isKnown) return { holders, isHeld: true }
-  return { holders: [...others, { eventId, epoch, groups: all }], isHeld: true }
+  const rest = holders.filter((one) => one !== before)
+  const isFull = entriesIn(rest) + countGroups(all) > maxEntries
+  return { holders: [...(isFull ? others : rest), { eventId, epoch, groups: all }], isHeld: true }
 }
 
 /** A slot never becomes smaller: a slower worker may have read the event before it grew. */
@@ -130,21 +133,26 @@ function withMost(before: Groups, groups: Groups): Groups {
   return { ...before, ...Object.fromEntries(most) }
 }
 
-/** An event that grew keeps the slot that it had: its VMs may be prepared. */
-function kept(others: Holder[], before: Holder | undefined): Holder[] {
-  return before === undefined ? others : [...others, before]
-}
-
-/** Whether the event of a holder is over and its VMs are back, by its stored record. */
-export function isOver({ epoch }: Holder, stored: EventRecord | undefined, now: number): boolean {
-  if (stored === undefined) return true
-  if (stored.ended !== undefined) {
-    if (mayBeBack(stored, now)) return false
-    const isLate = now - stored.ended.at >= restoreWithinMs
-    return isLate || !stored.sights.some((sight) => isRestoring(stored, sight))
+/**
+ * Whether a holder counts, by the stored record of its event. `ended`: the event is over and its VMs are back.
+ * If the event comes back, the holder counts again. `gone`: it never will.
+ */
+export function standingOf(
+  { epoch }: Holder,
+  stored: EventRecord | undefined,
+  now: number,
+): 'counts' | 'ended' | 'gone' {
+  if (stored === undefined) return 'gone'
+  const { ended, decided, wait, sights, phase } = stored
+  if (ended === undefined) {
+    const isUnderWay = phase === 'started' || decided?.decision === 'approved'
+    const keepsIt = isUnderWay || wait.slot !== undefined
+    return stored.epoch === epoch || keepsIt ? 'counts' : 'gone'
   }
-  const keepsIt = stored.decided?.decision === 'approved' || stored.wait.slot !== undefined
-  return stored.epoch !== epoch && !keepsIt
+  if (mayBeBack(stored, now)) return 'counts'
+  const isLate = now - ended.at >= restoreWithinMs
+  if (!isLate && sights.some((sight) => isRestoring(stored, sight))) return 'counts'
+  return now - ended.at < doubtMs ? 'ended' : 'gone'
 }
 
 /** The event's end is a word alone, until one who knows lacks the event, or the word stood for a while. */

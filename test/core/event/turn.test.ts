@@ -4,11 +4,11 @@ import type { HookState } from '../../../functions/core/event/hook-state.ts'
 import type { Sight } from '../../../functions/core/event/sight.ts'
 import {
   type Holder,
-  isOver,
   isTooMuch,
   listRivals,
   slotRequestId,
   slotsNeeded,
+  standingOf,
   takeSlot,
 } from '../../../functions/core/event/slots.ts'
 import type { Match } from '../../../functions/core/rules/match.ts'
@@ -46,10 +46,10 @@ describe('whether there is room', () => {
     )
   })
 
-  test('a holder whose event is over makes room, and is removed', () => {
-    const over = holder('x', { a: 1 })
-    const { holders, isHeld } = takeSlot([over], own, wish({ a: 1 }), [over])
-    expect([isHeld, holders]).toEqual([true, [holder('own', { a: 1 })]])
+  test('a holder whose event is over makes room, and stays in case it comes back', () => {
+    const ended = holder('x', { a: 1 })
+    const { holders, isHeld } = takeSlot([ended], own, wish({ a: 1 }), [ended])
+    expect([isHeld, holders]).toEqual([true, [ended, holder('own', { a: 1 })]])
   })
 
   test('a slower worker that read the event before it grew takes nothing of its turn away', () => {
@@ -88,7 +88,8 @@ describe('whether there is room', () => {
     expect(takeSlot(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
     expect(listRivals(many, own, wish({ a: 1 }))).toHaveLength(2_000)
     expect(listRivals(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
-    expect(takeSlot(many, own, wish({ a: 1 }), many.slice(5)).isHeld).toBe(true)
+    const { isHeld, holders } = takeSlot(many, own, wish({ a: 1 }), many.slice(5))
+    expect([isHeld, holders]).toEqual([true, [...many.slice(0, 5), holder('own', { a: 1 })]])
   })
 })
 
@@ -103,28 +104,35 @@ describe('a holder', () => {
     return record({ ended, facts: facts({ resources: ['web_0'] }), sights })
   }
   const anew = { prepare: run('planned'), restore: run('running') }
-  test.each<[string, Parameters<typeof isOver>[1], boolean, number?]>([
-    ['whose event is open', record(), false],
-    ['whose event has ended', record({ ended }), true],
-    ['whose VM runs restore', by({}, 'running'), false, 14 * minute],
-    ['whose VM runs restore for long', by({}, 'running'), true, 15 * minute + 1],
-    ['whose VM cannot run restore now', by({}, 'refused'), false],
-    ['whose VM is restored', by({}, 'succeeded'), true],
-    ['whose VM restarted while it prepared', by({ hooks: anew }), false],
-    ['whose VM still restarts', by({}), false, 14 * minute],
-    ['whose VM has no restore', by({ restores: undefined as never }), true],
-    ['whose VM never prepared', by({ hooks: {} }), true],
-    ['whose beacon was removed', by({ goodbye: 'removed' }), true],
+  type Standing = ReturnType<typeof standingOf>
+  test.each<[string, Parameters<typeof standingOf>[1], Standing, number?]>([
+    ['whose event is open', record(), 'counts'],
+    ['whose event has ended', record({ ended }), 'ended'],
+    ['whose event ended some minutes ago', record({ ended }), 'gone', 5 * minute + 1],
+    ['whose VM runs restore', by({}, 'running'), 'counts', 14 * minute],
+    ['whose VM runs restore for long', by({}, 'running'), 'gone', 15 * minute + 1],
+    ['whose VM cannot run restore now', by({}, 'refused'), 'counts'],
+    ['whose VM is restored', by({}, 'succeeded'), 'ended'],
+    ['whose VM restarted while it prepared', by({ hooks: anew }), 'counts'],
+    ['whose VM still restarts', by({}), 'counts', 14 * minute],
+    ['whose VM has no restore', by({ restores: undefined as never }), 'ended'],
+    ['whose VM never prepared', by({ hooks: {} }), 'ended'],
+    ['whose beacon was removed', by({ goodbye: 'removed' }), 'ended'],
     [
       'of which nobody knows',
       Object.assign(by({}), { ended: { at: 1, outcome: 'lost' as const } }),
-      true,
+      'ended',
     ],
-    ['whose VM is gone', { ...by({}), facts: facts({ eventType: 'Preempt' }) }, true],
-    ['whose event was removed', undefined, true],
-    ['whose event has come back, in a new epoch', record({ epoch: 2 }), true],
+    ['whose VM is gone', { ...by({}), facts: facts({ eventType: 'Preempt' }) }, 'ended'],
+    ['whose event was removed', undefined, 'gone'],
+    ['whose event has come back, in a new epoch', record({ epoch: 2 }), 'gone'],
+    [
+      'whose event has come back and is under way',
+      record({ epoch: 2, phase: 'started' }),
+      'counts',
+    ],
   ])('%s', (_, stored, expected, now = 2) => {
-    expect(isOver(holder('x', { a: 1 }), stored, now)).toBe(expected)
+    expect(standingOf(holder('x', { a: 1 }), stored, now)).toBe(expected)
   })
 })
 

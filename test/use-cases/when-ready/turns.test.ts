@@ -62,10 +62,33 @@ test('of two events of one scale set, the second waits until the first is over',
   await world.pass(11_000)
   expect((await recordOf(one)).ended).toBeDefined()
   await world.pass(5_000)
-  expect([await turnOf(two), await holders()]).toEqual(['held', [two.eventId]])
+  expect([await turnOf(two), await holders()]).toEqual(['held', [one.eventId, two.eventId]])
   expect(await whenOf(web1, two)).toEqual(['now'])
   await whenOf(web1, two, 'succeeded')
   expect((await recordOf(two)).decided).toMatchObject({ how: 'policy' })
+})
+
+test('an event that is back after its slot was given on counts: no third one comes beside it', async () => {
+  await begin({ maxConcurrent: 2, whenReady: false })
+  const web2 = new FakeBeacon(world, 'web_2', { vm: inSet('web') })
+  const three = eventOf('web_2')
+  await whenOf(web0, one)
+  await whenOf(web0, one)
+  await web0.sees([])
+  await world.pass(11_000)
+  expect((await recordOf(one)).ended).toBeDefined()
+  await whenOf(web1, two)
+  await whenOf(web1, two)
+  expect(await turnOf(two)).toBe('held')
+
+  await web0.sees([{ ...one, status: 'Started' }])
+  expect(await recordOf(one)).toMatchObject({ epoch: 2, phase: 'started' })
+  for (let i = 0; i < 3; i++) {
+    await web2.sees([three])
+    await world.pass(6_000)
+  }
+  expect((await recordOf(three)).wait.slot).toMatchObject({ behind: ['web_0', 'web_1'] })
+  expect((await recordOf(three)).decided).toBeUndefined()
 })
 
 test.each([
