@@ -169,6 +169,8 @@ export class EventBook {
     // where Event Grid alone told of a start, this report ends the event, and the next one opens it
     const isByDoubt = started?.by !== undefined
     if (ended?.by !== 'azure' || isByDoubt || !hits(facts!, vm.name)) return
+    // while another VM of the event shows it, one that only itself named is an onlooker
+    if (facts!.selfNamed?.includes(vm.name.toLowerCase())) return
     const { bootId, counter } = beacon
     // a later report of this beacon may have overtaken this one
     const isLast = sights.some((one) => one.bootId === bootId && one.counter === counter)
