@@ -1,12 +1,11 @@
 // `foghorn events`: the open events of a relay as a table, or the last ones. `foghorn approve` and `foghorn leave`
 // decide one of them, as the buttons of its page do.
 import { createInterface } from 'node:readline/promises'
-import { isAdvice } from '../../shared/document.ts'
 import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { remaining, span } from '../core/event/time.ts'
-import { stateWords } from '../core/event/words.ts'
+import { chooseWait, stateWords } from '../core/event/words.ts'
 import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { textTable } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
@@ -223,7 +222,5 @@ function chooseState(event: PublicEvent) {
   if (stuckSince !== undefined) return 'stuck'
   const last = approvals.findLast(({ expiredAt }) => expiredAt === undefined)
   if (last !== undefined) return last.decision
-  if (isAdvice(event)) return 'advice'
-  if (policy.decide === 'ask') return 'ask'
-  return policy.decide === 'approve' ? 'rule' : 'azure'
+  return chooseWait(event, policy.decide, policy.decide === 'ask')
 }

@@ -1,11 +1,13 @@
 // The words and colours for where an event is, on each page, in searches and in a terminal.
+import { isAdvice } from '../../../shared/document.ts'
+import type { Decide } from './event.ts'
 import type { EventStep } from './summary.ts'
 
 /** `ask`: people have to decide. `wait`: nothing to do. `bad`: something is wrong. */
 export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 
 /** What an undecided event waits for. */
-type Wait = 'ask' | 'rule' | 'azure' | 'advice'
+export type Wait = 'ask' | 'rule' | 'azure' | 'advice'
 
 /** `open` is any undecided event, where a list does not tell them apart. */
 export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> = {
@@ -21,4 +23,11 @@ export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> 
   completed: { word: 'Completed', tone: 'over' },
   cancelled: { word: 'Cancelled', tone: 'over' },
   lost: { word: 'Outcome unknown', tone: 'bad' },
+}
+
+/** `asks`: people can still decide it. */
+export function chooseWait(facts: { eventType: string }, decide: Decide, asks: boolean): Wait {
+  if (isAdvice(facts)) return 'advice'
+  if (asks) return 'ask'
+  return decide === 'approve' ? 'rule' : 'azure'
 }

@@ -1,7 +1,6 @@
 // Open events as rows of "Now", each with what a reader needs to find and decide it. Events of one scale set are
 // together, with one decision for all.
 import { html } from 'hono/html'
-import { isAdvice } from '../../../shared/document.ts'
 import type { Delivery } from '../../core/delivery/delivery.ts'
 import { knownVms } from '../../core/event/drill.ts'
 import type { EventRecord } from '../../core/event/event.ts'
@@ -9,6 +8,7 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
+import { chooseWait } from '../../core/event/words.ts'
 import { maxReasonLength } from '../../core/limits.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { chooseVerb, describeSubject, plain, typeIn, vmsIn } from '../../core/message/phrases.ts'
@@ -50,10 +50,8 @@ export type Group = (typeof groups)[number]
 export function chooseGroup(record: EventRecord, now: number): Group {
   const step = chooseStep(record)
   if (step === 'started' || step === 'stuck') return step
-  if (isAdvice(record.facts)) return 'advice'
-  if (step !== 'open') return 'azure'
-  if (asksFor(toView(record), now)) return 'ask'
-  return record.policy.decide === 'approve' ? 'rule' : 'azure'
+  const wait = chooseWait(record.facts, record.policy.decide, asksFor(toView(record), now))
+  return step === 'open' || wait === 'advice' ? wait : 'azure'
 }
 
 export function dueAt({ seen }: Card): number {

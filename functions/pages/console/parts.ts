@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { documentedTypes, isAdvice } from '../../../shared/document.ts'
 import { type Delivery, isSink, tellsOfEvent } from '../../core/delivery/delivery.ts'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
-import { stateWords, type Tone } from '../../core/event/words.ts'
+import { stateWords, type Tone, type Wait } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 
@@ -39,7 +39,7 @@ export function reachedPart(deliveries: Delivery[], epoch: number): Html {
 /** `inferred`: no beacon saw it end like this. */
 export function badge(
   { eventType }: Pick<EventSummary, 'eventType'>,
-  step: EventStep,
+  step: EventStep | Wait,
   inferred?: boolean,
 ): Html {
   const { word, tone } = stateWords[step === 'open' && isAdvice({ eventType }) ? 'advice' : step]

@@ -4,9 +4,10 @@ import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { toView } from '../../core/event/view.ts'
-import { stateWords } from '../../core/event/words.ts'
+import { chooseWait, stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain } from '../../core/message/phrases.ts'
+import { asksFor } from '../../core/message/step.ts'
 import { hourMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
@@ -113,8 +114,25 @@ function clashText({ fleet, set, slots }: Lane, now: number): Html {
   return html`${chip(fleet)}<b>${plain(set)}</b>: ${vms} ${vms === 1 ? 'VM' : 'VMs'} in ${close.length} events, ${whole(times)}`
 }
 
-/** What stands for what. Of several in one bar, the last one counts. */
-const shownSteps = ['declined', 'approved', 'started', 'open', 'stuck'] as const
+/** The last one counts if several events share a bar. */
+const shownStates = ['declined', 'azure', 'rule', 'approved', 'started', 'ask', 'stuck'] as const
+type ShownState = (typeof shownStates)[number]
+
+function chooseState({ record }: Slot, now: number): ShownState {
+  const step = chooseStep(record)
+  const wait = chooseWait(record.facts, record.policy.decide, asksFor(toView(record), now))
+  return shownStates.find((one) => one === (step === 'open' ? wait : step)) ?? 'azure'
+}
+
+/** What each colour stands for. */
+function legendPart(states: Set<ShownState>): Html {
+  const known = shownStates.filter((state) => states.has(state)).map((state) => stateWords[state])
+  const tones = [...Map.groupBy(known, ({ tone }) => tone)]
+  return html`<ul class="legend" aria-hidden="true">${tones.map(([tone, all]) => {
+    const [first, ...others] = all.map(({ word }) => word) as [string, ...string[]]
+    return html`<li><i class="${tone}"></i>${[first, ...others.map((word) => word.toLowerCase())].join(', ')}</li>`
+  })}</ul>`
+}
 
 function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const scale = buildScale(reach, now)
@@ -123,12 +141,9 @@ function picture(base: string, lanes: Lane[], reach: Reach, now: number): Html {
   const axis = ticks.map(
     (at) => html`<text class="grid" x="${percent(xOf(scale, at))}" y="16">${axisText(at)}</text>`,
   )
-  const known = new Set(lanes.flatMap(({ slots }) => slots.map(({ record }) => chooseStep(record))))
-  const legend = shownSteps
-    .filter((step) => known.has(step))
-    .map((step) => html`<li><i class="${stateWords[step].tone}"></i>${stateWords[step].word}</li>`)
+  const states = new Set(lanes.flatMap(({ slots }) => slots.map((slot) => chooseState(slot, now))))
   const guess = lanes.some(({ slots }) => slots.some(({ isGuess }) => isGuess))
-  return html`<figure class="lanes" data-marks="${from} ${span} ${span / marks}"><ul class="legend" aria-hidden="true">${legend}</ul><div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><svg height="${height}">${axis}</svg></div>
+  return html`<figure class="lanes" data-marks="${from} ${span} ${span / marks}">${legendPart(states)}<div class="lane axis" aria-hidden="true"><b data-zone-label>UTC</b><svg height="${height}">${axis}</svg></div>
 ${lanes.map((lane) => laneRow(base, lane, scale))}
 <figcaption class="note">Each line is a scale set. The thick line is now. Each bar leads to its event, one with a number to the list, and the list below says the same in words. ${guess ? 'A dashed bar is of an event without a duration: its length is a guess.' : ''}</figcaption></figure>`
 }
@@ -210,11 +225,11 @@ function mergeBars(bars: Bar[]): Bar[] {
 const percent = (share: number) => `${Number(share.toFixed(2))}%`
 
 function barPart(base: string, { from, to, slots }: Bar, now: number): Html {
-  const steps = slots.map(({ record }) => chooseStep(record))
-  const step = shownSteps.findLast((one) => steps.includes(one)) ?? 'open'
+  const states = slots.map((slot) => chooseState(slot, now))
+  const state = shownStates.findLast((one) => states.includes(one)) ?? 'azure'
   const [first] = slots as [Slot]
   const isOne = slots.length === 1
-  const { word, tone } = stateWords[step]
+  const { word, tone } = stateWords[state]
   const text = isOne ? slotText(first, now) : `${slots.length} events, ${slotText(first, now)}`
   const label = `${text}, ${word.toLowerCase()}${slots.some(({ clashes }) => clashes) ? ', close to another' : ''}`
   const number = isOne
@@ -248,7 +263,7 @@ function composeList(base: string, lanes: Lane[], now: number): Html {
     const view = toView(record)
     const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
     return html`<tr data-key="${fleet}/${set}/${record.eventId}" id="${rowId(slot)}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
-<th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseStep(record))}</td><td data-label="Fleet">${chip(fleet)}</td>
+<th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseState(slot, now))}</td><td data-label="Fleet">${chip(fleet)}</td>
 <td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'ask')}` : ''}</td></tr>`
   })
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">

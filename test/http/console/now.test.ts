@@ -78,6 +78,23 @@ describe('what it shows', () => {
     expect(html).toMatch(/<text [^>]+>2<\/text>/)
   })
 
+  test('the picture of what comes tells what people must decide from what waits for a rule', async () => {
+    const policy = [
+      { name: 'when ready', match: { fleet: 'prod' }, decide: 'approve', maxConcurrent: 1 },
+    ]
+    await start({ policy })
+    // more VMs than one beacon knows: the rule waits
+    await report(event({ resources: ['web_0', 'web_1'] }))
+    const { html } = await shownTo(await asAdmin(world), '/console/upcoming')
+    const legend = await textOf(new Response(/<ul class="legend".*?<\/ul>/s.exec(html)![0]))
+    expect(legend.trim()).toBe('Waiting for a rule To decide')
+    const states = [...html.matchAll(/<span class="badge (\w+)">([^<]+)/g)].map(([, ...of]) => of)
+    expect(states.sort()).toEqual([
+      ['ask', 'To decide'],
+      ['over', 'Waiting for a rule'],
+    ])
+  })
+
   test('a long group is folded, and opens if it answers', async () => {
     const names = [...Array(6).keys()].map((i) => `edge_${i}`)
     for (const name of names) {
