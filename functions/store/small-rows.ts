@@ -1,5 +1,6 @@
 // Small objects that workers replace by compare-and-set, one row each. One of an event is in the event's
 // partition and is removed with it; the others of one kind share a partition.
+import { FoghornError } from '../../shared/errors.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
 import type { PostKey, PostState } from '../core/delivery/post.ts'
 import type { Holder } from '../core/event/slots.ts'
@@ -10,6 +11,9 @@ import { joinWhole, unlessDamaged, whole } from './parts.ts'
 import { insertOrReplace, type Row, type Rows, readContent } from './rows.ts'
 import { having, type Needs } from './shapes.ts'
 import type { EventKey, SmallRow, SmallRowKey, SmallRowStore } from './store.ts'
+
+/** An edit that loses to other workers this often gives up. */
+const maxAttempts = 20
 
 /**
  * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
@@ -22,9 +26,28 @@ export function createRows<Fields extends object, Key = void>(
 ) {
   type Stored = Fields & SmallRow
   const keyFor = (key: Key): SmallRowKey => ({ kind, needs, ...choosePlace(key) })
+  const read = async (store: SmallRowStore, key: Key): Promise<Stored | undefined> =>
+    (await store.readSmallRow(keyFor(key))) as Stored | undefined
   return {
-    async read(store: SmallRowStore, key: Key): Promise<Stored | undefined> {
-      return (await store.readSmallRow(keyFor(key))) as Stored | undefined
+    read,
+    /**
+     * Replaces the fields by what `decide` makes of them, which decides again each time another worker was faster.
+     * Writes nothing if `decide` returns undefined, or the row as it is. Returns the row before, and what
+     * `decide` returned last. Throws FoghornError `storage_busy` if others were faster each time.
+     */
+    async edit(
+      store: SmallRowStore,
+      key: Key,
+      decide: (before: Stored | undefined) => Fields | undefined | Promise<Fields | undefined>,
+    ): Promise<{ before: Stored | undefined; after: Fields | undefined }> {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const before = await read(store, key)
+        const after = await decide(before)
+        if (after === undefined || after === before) return { before, after }
+        const written = await store.writeSmallRow(keyFor(key), after, before?.version ?? 0)
+        if (written === 'written') return { before, after }
+      }
+      throw new FoghornError('storage_busy', `too many workers write rows "${kind}" at once`)
     },
     async list(store: SmallRowStore): Promise<Stored[]> {
       return (await store.listSmallRows(kind, needs)) as Stored[]

@@ -13,8 +13,6 @@ import { loadMutes, mutesRow } from './load.ts'
 import { type Mute, type MuteWish, maxMutes, maxMutesOfFleet } from './rule.ts'
 
 const idBytes = 6
-/** After so many attempts, the relay gives up: other workers were faster each time. */
-const maxAttempts = 10
 /** More open events hear of the end with their next step. */
 const maxEvents = 1_000
 
@@ -77,11 +75,9 @@ export async function endMute(
 
 /** False if `make` finds no room. Those that are over are left out. */
 async function change(relay: Relay, make: (all: Mute[]) => Mute[] | undefined): Promise<boolean> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version = 0, all = [] } = (await mutesRow.read(relay.store)) ?? {}
-    const next = make(all.filter(({ until }) => until > relay.now()))
-    if (next === undefined) return false
-    if ((await mutesRow.write(relay.store, { all: next }, version)) === 'written') return true
-  }
-  throw new Error('other workers changed the mutes each time')
+  const { after } = await mutesRow.edit(relay.store, undefined, (before) => {
+    const all = make((before?.all ?? []).filter(({ until }) => until > relay.now()))
+    return all && { all }
+  })
+  return after !== undefined
 }

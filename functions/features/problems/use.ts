@@ -28,9 +28,6 @@ import {
 import { channelProblems, diskProblem } from './rule-own.ts'
 import './ability.ts'
 
-/** Each attempt loses to another worker that writes the same row. */
-const maxAttempts = 20
-
 /**
  * Notes what is new and what is over, by what is known. Returns the problems of this kind that are
  * not over. Throws if that is not stored.
@@ -95,7 +92,11 @@ async function change(
   const own: Entry = {
     async run() {
       try {
-        made.row = await changeRow(relay, fleet, kind, decide)
+        const { after } = await problemRows.edit(relay.store, { fleet, kind }, async (before) => {
+          const row = await decide(before?.row)
+          return row === before?.row ? before : row && { row }
+        })
+        made.row = after?.row
         delete made.error
       } catch (error) {
         made.error = error
@@ -110,22 +111,6 @@ async function change(
   })
   if (made.error !== undefined) throw made.error
   return made.row
-}
-
-/** Decides again each time another worker has written the row meanwhile. */
-async function changeRow(
-  { store }: Relay,
-  fleet: string,
-  kind: ProblemKind,
-  decide: Decide,
-): Promise<ProblemRow | undefined> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { version = 0, row: before } = (await problemRows.read(store, { fleet, kind })) ?? {}
-    const after = await decide(before)
-    if (after === undefined || after === before) return after
-    if ((await problemRows.write(store, { row: after }, version, after)) === 'written') return after
-  }
-  throw new Error(`too many workers write the problems "${kind}" of fleet "${fleet}" at once`)
 }
 
 /** Notifies owners of what is new and what is over. Logs failures, and returns how many. */

@@ -25,9 +25,6 @@ declare module '../../use-cases/hearer.ts' {
   }
 }
 
-/** Each attempt loses to another worker that writes the same subscription. */
-const maxAttempts = 20
-
 /** The channel of a subscription, as a configured webhook has it. */
 interface WebhookChannel extends Channel {
   secret: string[]
@@ -115,21 +112,17 @@ type Changed =
   | { outcome: 'changed' | 'unchanged'; subscription: Subscription; before: Subscription }
   | { outcome: 'unknown' }
 
-/** Decides again each time another worker has written it meanwhile. */
+/** `decide` keeps it by returning what it got. */
 export async function changeSubscription(
   { store }: Pick<Relay, 'store'>,
   id: string,
   decide: (before: Subscription) => Subscription,
 ): Promise<Changed> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const found = await subscriptionRows.read(store, id)
-    if (found === undefined) return { outcome: 'unknown' }
-    const { version, ...before } = found
-    const subscription = decide(before)
-    if (subscription === before) return { outcome: 'unchanged', subscription, before }
-    if ((await subscriptionRows.write(store, subscription, version, id)) === 'written') {
-      return { outcome: 'changed', subscription, before }
-    }
-  }
-  throw new Error(`too many workers write subscription "${id}" at once`)
+  const { before, after } = await subscriptionRows.edit(
+    store,
+    id,
+    (found) => found && decide(found),
+  )
+  if (before === undefined || after === undefined) return { outcome: 'unknown' }
+  return { outcome: after === before ? 'unchanged' : 'changed', subscription: after, before }
 }
