@@ -199,31 +199,39 @@ ${undecided.length === cards.length ? html`<button name="decision" value="not_no
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */
-export function rowPart(
-  { seen, path, deliveries, choices, place, isNext }: Placed,
-  now: number,
-): Html {
+export function rowPart(card: Placed, now: number): Html {
+  const { seen, path, deliveries, place } = card
   const { record } = seen
   const view = toView(record)
   const { headline, until } = describeState(record, now)
-  const choice =
-    choices === 'here'
-      ? choicePart(seen, now, place, isNext ? 'next_row' : 'row')
-      : choices === 'elsewhere'
-        ? html`<a class="button slim" href="${path}">Open to decide</a>`
-        : ''
   const left = until === undefined ? '' : remaining(until - now)
   const brief = describeBriefly(record, now)
-  const isStuck = chooseGroup(record, now) === 'stuck'
   return html`<article class="row" id="e${place}" ${liveAttributes(seen)}>${saidPart(seen)}
 <p class="when"><b data-left="${until ?? ''}">${until === undefined ? describeDuration(record, now) : left}</b><small>${whole(describeDue(record, now))}</small></p>
 <div class="what"><h3 id="h${place}"><a href="${path}">${drillMark(view)}${vmsIn(view)}</a></h3>
-${isStuck ? html`<p class="note"><span class="chip bad">stuck ${describeStuck(record, now)}</span> <a href="${path}">What to do</a></p>` : ''}${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${record.unheard === undefined ? '' : html`<p>${unheardChip(record, now)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
-<p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
-<p class="type">${typeIn(view)}${describePause(record)}</p>
+${troublePart(record, now)}${brief === '' ? '' : html`<p class="note">${whole(brief)}</p>`}${takenPart(record, now)}<span class="away" data-headline>${describeSubject(view)}: ${headline}</span></div>
+<div class="kind"><p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
+<p class="type">${typeIn(view)}${describePause(record)}</p></div>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
 <p class="told">${deliveries?.some(({ state }) => state !== 'delivered' && state !== 'superseded') ? reachedPart(deliveries, record.epoch) : ''}</p></div>
-<div class="act">${choice}</div></article>`
+<div class="act">${rowChoice(card, now)}</div></article>`
+}
+
+function rowChoice({ seen, path, choices, place, isNext }: Placed, now: number): Html {
+  const lead = (text: string) => html`<a class="button plain" href="${path}">${text}</a>`
+  if (isStuck(seen.record)) return lead('What to do')
+  if (choices === 'here') return choicePart(seen, now, place, isNext ? 'next_row' : 'row')
+  return choices === 'elsewhere' ? lead('Open to decide') : ''
+}
+
+function isStuck(record: EventRecord): boolean {
+  return chooseStep(record) === 'stuck'
+}
+
+function troublePart(record: EventRecord, now: number): Html {
+  const stuck = isStuck(record) ? chip(`stuck ${describeStuck(record, now)}`, 'bad') : ''
+  const unheard = unheardChip(record, now)
+  return stuck === '' && unheard === '' ? '' : html`<p>${stuck} ${unheard}</p>`
 }
 
 /** Nobody can tell Azure about an approval. */

@@ -57,7 +57,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
   scroll-margin-top: 1rem; grid-template-columns: 9rem minmax(12rem, 1fr) 6rem 7rem minmax(14rem, 1fr) 36rem }
 .news { display: flex; flex-wrap: wrap; gap: .25rem .75rem }
 .news p:empty { display: none }
-.row:first-child { border-top: 0 }
+.row:first-child { border-top: 0 } .row .kind { display: contents }
 .row p { margin: 0; font-size: .9375rem; line-height: 1.25 } .row p:has(.chip) { margin: .1875rem 0 }
 .row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
 .row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
@@ -67,7 +67,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .reached { white-space: nowrap; color: var(--tone); margin-right: .375rem }
 .act form { display: flex; flex-wrap: wrap; gap: .5rem; justify-content: flex-end; margin: 0 }
 .act button, .act .button { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5; white-space: nowrap }
-.act { position: relative }
+.act { position: relative } .act > .button { display: flex; align-items: center; justify-content: center; width: max-content; margin: 0 0 0 auto }
 .act .after > div, .bulk > div { position: absolute; right: 0; top: calc(100% + .25rem); z-index: 2; width: min(30rem, 100%); margin: 0;
   display: grid; gap: .375rem; box-shadow: 0 .25rem 1rem #0004, 0 0 0 100vmax #0003 }
 .bulk > div { right: .875rem; top: 3.25rem; width: min(46rem, calc(100% - 1.75rem)) } .bulk > div > p { margin: 0 }
@@ -172,20 +172,20 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 .stale .row > :not(.act), .stale .tiles, .stale .lines, .stale .hero, .stale table { opacity: .55 }
 @media (max-width: 60rem) { .columns { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 100rem) { .row { grid-template-columns: 7rem minmax(10rem, 1fr) 7rem 33rem; grid-template-rows: auto 1fr; align-items: start }
-  .row .fleet { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
+  .row .fleet, .row .when { padding-top: .25rem } .cluster .head .when { min-width: 7rem }
   .row .when, .row .act { grid-row: 1 / span 2 } .row .act { grid-column: 4 }
-  .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .fleet { grid-area: 1 / 3 } .row .type { grid-area: 2 / 3 } }
-@media (max-width: 75rem) { .row { grid-template-columns: 6.5rem minmax(7rem, 1fr) 5.5rem 30.5rem; grid-template-rows: auto 1fr } .row .type { align-self: start }
+  .row .what { grid-area: 1 / 2 } .row .news { grid-area: 2 / 2 } .row .kind { display: block; grid-area: 1 / 3 / span 2 } }
+@media (max-width: 75rem) { .row { grid-template-columns: 6.5rem minmax(7rem, 1fr) 5.5rem 30.5rem; grid-template-rows: auto 1fr }
   .act form { gap: .375rem } .act button, .act .button { padding: .375rem .625rem } .act .take { min-width: 4.5rem } .act button[value=not_now] { min-width: 11rem } .act .after summary { min-width: 9.5rem } }
 @media screen and (max-width: 45rem) {
   .console .top, .console main { padding-left: .875rem; padding-right: .875rem }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto } .whom span { display: none } .tabs a { padding: .625rem .5rem }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 4rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
-  .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
+  .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .kind { display: contents } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .act .take { background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
-  .act form:has(.take) { grid-template-columns: 4rem 1fr 1fr }
+  .act form:has(.take) { grid-template-columns: 4rem 1fr 1fr } .act > .button { width: 100%; margin: .25rem 0 .375rem }
   .act .after summary, .act button[value=not_now] { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
   .bulk form { flex-direction: column; align-items: stretch } .bulk form > button { width: 100% } .bulk [value=approve] { order: 1 } .bulk [value=not_now] { order: 2 } .bulk .cancel { order: 3; align-self: center }
