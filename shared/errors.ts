@@ -78,10 +78,10 @@ export function describePath(path: readonly PropertyKey[], within?: unknown): st
 /** The message of any thrown value, with its code and its causes, never with its stack. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : ''
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const cause = error.cause === undefined ? '' : ` (${messageOf(error.cause)})`
   const text = error.message === '' ? error.name : error.message
-  return text.startsWith(code) ? `${text}${cause}` : `${code}${text}${cause}`
+  return text.includes(code) ? `${text}${cause}` : `${code}: ${text}${cause}`
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {

@@ -191,10 +191,7 @@ async function ask({ url, adminKey }: RelayAddress, path: string, body?: object)
   try {
     return await askRelay(url, path, { credential: adminKey, ...(body && { body }) })
   } catch (error) {
-    throw failed(
-      `cannot reach the relay at ${url} (${messageOf(error)}); check that it runs there, or set ` +
-        'FOGHORN_URL to its address',
-    )
+    throw failed(messageOf(error))
   }
 }
 

@@ -56,7 +56,12 @@ export const approve = decider({
 Approves an event: Azure starts it now, for all its VMs. Nobody can undo this.`,
   question: (event) =>
     `${describeDoubts(event)}Start the ${describeEvent(event)} now? You cannot undo this.`,
-  done: 'Approved. A beacon tells Azure, usually within seconds.',
+  done: ({ drill, unheard }) => {
+    if (drill) return 'Approved. The drill starts in a moment.'
+    return unheard === undefined
+      ? 'Approved. Azure is told, usually within seconds.'
+      : 'Approved. Azure is told once a VM that sees it reports.'
+  },
 })
 
 export const leave = decider({
@@ -65,14 +70,14 @@ export const leave = decider({
 Leaves an event to Azure: no more reminders come, and Azure starts it at its time. You can still
 approve it until then.`,
   question: (event) => `Leave the ${describeEvent(event)} to Azure?`,
-  done: 'Left to Azure. No more reminders come.',
+  done: () => 'Left to Azure. No more reminders come.',
 })
 
 interface Deciding {
   decision: 'approve' | 'not_now'
   about: string
   question(event: PublicEvent): string
-  done: string
+  done: (event: PublicEvent) => string
 }
 
 function decider({ decision, about, question, done }: Deciding) {
@@ -101,7 +106,7 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
       const body = { decision, ...(reason && { reason }) }
       const answer = await ask(io, `${path}/decision`, body)
       if (answer.status !== 200) throw await describeRefusal(localRelayUrl(io.environment), answer)
-      io.print(io.paint('ok', `${visible(describeEvent(event))}: ${done}`))
+      io.print(io.paint('ok', `${visible(describeEvent(event))}: ${done(event)}`))
       return exitCodes.fine
     },
   })

@@ -101,10 +101,12 @@ export function askRelay(
     redirect: 'manual',
     signal,
   }).catch((error) => {
+    // the command itself gave up
+    if (error.name === 'AbortError') throw error
     const { code } = (error.cause ?? {}) as { code?: unknown }
-    if (code !== 'ECONNREFUSED') throw error
+    const why = code === 'ECONNREFUSED' ? 'nothing listens there' : messageOf(error)
     throw new Error(
-      `Nothing listens at ${url}. Start the relay, or set FOGHORN_URL to its address.`,
+      `cannot reach the relay at ${url}: ${why}; start it, or set FOGHORN_URL to its address`,
     )
   })
 }

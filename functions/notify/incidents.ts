@@ -37,8 +37,7 @@ export async function sendSteps(
   [first, ...others]: Step[],
   send: (step: Step) => Promise<SendOutcome>,
 ): Promise<SendOutcome> {
-  if (first === undefined)
-    return { outcome: 'superseded', note: 'this message changes no incident' }
+  if (first === undefined) return { outcome: 'superseded', note: 'the incident stays as it is' }
   const told = await send(first)
   if (told.outcome !== 'delivered') return told
   for (const step of others) {

@@ -92,9 +92,13 @@ async function findPage(
 }
 
 /** The path below `/console`. */
-function composeConsolePart(notification: Claimed['notification']): string | undefined {
-  if (isAlertAbout(notification)) return alertTraits(notification.about).page
-  return channelTroubleIn(notification) && '/channels'
+export function composeConsolePart(notification: Claimed['notification']): string | undefined {
+  if (isAlertAbout(notification)) {
+    const { about, event } = notification
+    return alertTraits(about).page(about, event.fleet)
+  }
+  const trouble = channelTroubleIn(notification)
+  return trouble && `/channels/${encodeURIComponent(trouble.channel)}`
 }
 
 /** Every attempt has the same link, so that a body stays the same. A late replay gets a new one. */

@@ -156,6 +156,11 @@ const settings: Record<string, Setting> = {
     afterMs: 10 * minute,
     course: { unheard: { since: at + 4 * minute, vms: ['web_3'], count: 1 } },
   },
+  'approved, and its VM is silent': {
+    moment: 'approved',
+    afterMs: minute,
+    course: { decided: approved, unheard: { since: at, vms: ['web_3'], count: 1 } },
+  },
   'stuck, its VM is silent': {
     moment: 'stuck',
     afterMs: 90 * second,

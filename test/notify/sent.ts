@@ -1,7 +1,6 @@
 // A message on its way to a channel.
 import {
   type AlertNotification,
-  channelTroubleIn,
   type Delivery,
   isAlertAbout,
   isForPeople,
@@ -12,6 +11,7 @@ import type { Moment } from '../../functions/core/event/moment.ts'
 import type { Askers } from '../../functions/core/message/askers.ts'
 import { compose, noText } from '../../functions/core/message/message.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
+import { composeConsolePart } from '../../functions/use-cases/compose-part.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { at, claimed } from '../support/records.ts'
 import { channels } from './kinds.ts'
@@ -41,12 +41,11 @@ export function sent(
 ): Outgoing {
   // a message is on its way for a moment
   const now = notification.at + lateMs + (lateMs === 0 ? second : 0)
+  const part = composeConsolePart(notification)
   return {
     delivery: claimed(id, { notification }),
     message: isForPeople(notification) ? compose(notification, now, skipped, askers) : noText,
-    ...(channelTroubleIn(notification) || isAlertAbout(notification)
-      ? {}
-      : { pageUrl: 'https://foghorn.example/approve/token' }),
+    pageUrl: `https://foghorn.example${part === undefined ? '/approve/token' : `/console${part}`}`,
     ...(isAlertAbout(notification) ? {} : { links }),
     publicUrl: 'https://foghorn.example',
     mayHaveHeard: heard.map((moment) => ({ moment, at, event: notification.event })),

@@ -68,7 +68,7 @@ test('an event is one card, which each step edits, with a reply in its thread', 
   expect(cards()).toMatchObject([{ edits: 1 }])
   const [reply] = all().filter(({ isReply }) => isReply)
   expect(reply!.place).toBe(cards()[0]!.place)
-  expect(JSON.stringify(reply!.content)).toContain('starts now, approved')
+  expect(JSON.stringify(reply!.content)).toContain('Approved at ')
 })
 
 test('if somebody deleted the card, a new one is posted', async () => {

@@ -17,7 +17,7 @@ export interface AlertTraits {
   /** What the text has no room for. */
   facts?(about: FleetAlert): { name: string; value: string }[]
   /** The path of its page, below `/console`. */
-  page: string
+  page(about: FleetAlert, fleet: string): string
   /**
    * `noted`: the code that finds the problem also finds its end. `by_quiet`: after 15 minutes without the problem,
    * it is over. `untold`: owners are not told of its end.

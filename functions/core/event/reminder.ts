@@ -3,6 +3,7 @@
 import { type Asking, type EventRecord, lastExpiry, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isUndecided } from './is-over.ts'
+import { span } from './time.ts'
 
 /**
  * The next reminder of an event that asks. `beforeSeconds`: the distances of all routes, farthest
@@ -38,7 +39,7 @@ export function remind(
   const reminded = { ...record, reminders: { passed: [...passed, ...due], last } }
   // a late reminder mostly reaches no channel, as those that were just asked do not get it
   if (late) return reminded
-  const note = `${nearest} s before NotBefore`
+  const note = `${span(nearest * 1_000)} before NotBefore`
   return addHistory(reminded, { at: now, what: 'reminder', note })
 }
 

@@ -10,7 +10,7 @@ const channelTest: AlertTraits = {
       `Requested by ${by}.`,
     ],
   }),
-  page: '',
+  page: () => '',
   ends: 'untold',
 }
 
@@ -22,7 +22,7 @@ export const alertKinds: Record<AlertKind, AlertTraits> = {
 /** A stored alert of a feature that is gone. */
 const unknown: AlertTraits = {
   text: ({ alert, names, reasons }) => ({ title: `${alert} ${names.join(', ')}`, lines: reasons }),
-  page: '',
+  page: () => '',
   ends: 'untold',
 }
 

@@ -4,7 +4,14 @@ import type { StartFailure } from '../event/event.ts'
 import { undecidable } from '../event/facts.ts'
 import { lastingClock, relative, span } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { affectedVms, azureStarts, describeAction, describeDecided, inSentence } from './phrases.ts'
+import {
+  affectedVms,
+  azureStarts,
+  capital,
+  describeAction,
+  describeDecided,
+  inSentence,
+} from './phrases.ts'
 
 /**
  * Why an approved event has not started, and what to do. `at` is the time that the text describes.
@@ -28,7 +35,7 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
 }
 
 /** After sentences that say who must report, or that a beacon must run. */
-function ifNoBeacon({ unheard }: EventView): string {
+export function ifNoBeacon({ unheard }: EventView): string {
   if (unheard === undefined) return 'If no beacon can'
   return unheard.count === 1 ? 'If it does not' : 'If none does'
 }
@@ -76,7 +83,7 @@ function whyNotTold(event: EventView, at: number, now: number): string[] {
       ? `Check that ${vm} reaches Azure's metadata service at 169.254.169.254.`
       : `Check ${affectedVms({ facts })} in the Azure portal.`
   return [
-    `Approved, but not started: ${describeFailure(failure)}.`,
+    `${capital(describeFailure(failure))}.`,
     ...armLines(arm),
     `Foghorn keeps trying. ${remedy}`,
   ]

@@ -13,6 +13,7 @@ import {
   describeDecision,
   expiryLines,
   growthLines,
+  ifNoBeacon,
   stuckLines,
   unheardLines,
 } from './approval.ts'
@@ -79,7 +80,7 @@ export function composeLines(
       const next = event.drill
         ? ['The drill starts in a moment.']
         : event.unheard !== undefined
-          ? unheardLines(event, now)
+          ? [...unheardLines(event, now), ...byItself(ifNoBeacon(event), event, now)]
           : [
               `Foghorn tells Azure to ${describeAction(event)} now, which usually takes seconds.`,
               ...byItself('If that fails', event, now),
@@ -156,8 +157,8 @@ function stillApprovable({ facts }: EventView, now: number, askers: Askers): str
   const isListed = !areReaders(askers)
   return [
     isListed
-      ? `Approvers can still approve until then. ${whoDecides(askers)}`
-      : 'You can approve until then.',
+      ? `Approvers can still start it until then. ${whoDecides(askers)}`
+      : 'You can still start it until then.',
   ]
 }
 
@@ -179,7 +180,7 @@ function whatNext(event: EventView, now: number, askers: Askers): string {
   const ruled = ruleLines(event, now)
   if (ruled.length === 0) return `Nothing to decide. ${capital(azureStarts(event, now))}.`
   if (waitLines(event).length === 0) return ruled.join(' ')
-  const earlier = areReaders(askers) ? 'To approve it earlier, open the page.' : whoDecides(askers)
+  const earlier = areReaders(askers) ? 'To start it earlier, open the page.' : whoDecides(askers)
   return [...ruled, earlier].join(' ')
 }
 

@@ -51,7 +51,7 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `${subject} starts now, approved${on(decided?.at)}`
+      return `Approved${on(decided?.at)}${but(event)}: ${subject}`
     case 'declined':
       return `Left to Azure: ${subject}${due}`
     case 'stuck':
@@ -68,6 +68,11 @@ function titleWith(
     case 'lost':
       return `Outcome unknown: ${subject}`
   }
+}
+
+/** A push shows nothing but the title. */
+function but({ unheard }: EventView): string {
+  return unheard === undefined ? '' : ', but nobody can tell Azure'
 }
 
 /** A rule approves it as soon as it can. */

@@ -47,7 +47,7 @@ const overLimits: AlertTraits = {
         `${maxOpenOfFleet} open events and ${maxBeaconsOfFleet} beacons in a fleet`,
     },
   ],
-  page: '/beacons',
+  page: (_, fleet) => `/beacons?${new URLSearchParams({ fleet })}`,
   ends: 'by_quiet',
 }
 
@@ -72,7 +72,8 @@ const channelsInTrouble: AlertTraits = {
       }
     },
   }),
-  page: '/channels',
+  page: ({ names }) =>
+    names.length === 1 ? `/channels/${encodeURIComponent(names[0]!)}` : '/channels',
   ends: 'noted',
 }
 
@@ -90,7 +91,7 @@ const diskNearlyFull: AlertTraits = {
       lines: ['The relay can store events and messages.'],
     }),
   }),
-  page: '',
+  page: () => '',
   ends: 'noted',
 }
 
@@ -108,7 +109,7 @@ const azureRefuses: AlertTraits = {
       lines: [`Resource Manager has refused none for ${span(quietMs)}.`],
     }),
   }),
-  page: '',
+  page: () => '',
   ends: 'by_quiet',
 }
 

@@ -26,8 +26,8 @@ const silent: AlertTraits = {
         count === 1 ? ['this VM shows', 'the VM'] : ['these VMs show', 'each VM']
       return {
         title: isAll
-          ? `No beacon of fleet "${fleet}" reports since ${time}: ${namesIn(news)}`
-          : `${beacons(count)} of fleet "${fleet}" silent since ${time}: ${namesIn(news)}`,
+          ? `No beacon of fleet "${fleet}" has reported since ${time}: ${namesIn(news)}`
+          : `${beacons(count)} of fleet "${fleet}" ${count === 1 ? 'has' : 'have'} been silent since ${time}: ${namesIn(news)}`,
         lines: [
           ...(isAll ? ['Check first that VMs reach the relay.'] : []),
           `Foghorn does not see events that only ${these}, and cannot start them.`,
@@ -42,7 +42,8 @@ const silent: AlertTraits = {
     }),
   }),
   facts: vmsIn,
-  page: '/beacons',
+  page: ({ news }, fleet) =>
+    `/beacons?${new URLSearchParams({ fleet, ...(news?.form === 'begun' && { state: 'silent' }) })}`,
   ends: 'noted',
 }
 
@@ -74,7 +75,7 @@ const missing: AlertTraits = {
     }),
   }),
   facts: vmsIn,
-  page: '/beacons',
+  page: (_, fleet) => `/beacons?${new URLSearchParams({ fleet })}`,
   ends: 'noted',
 }
 

@@ -26,7 +26,7 @@ const subscriptionDisabled: AlertTraits = {
   facts: ({ names, news }) => [
     { name: 'Subscriptions', value: listed(names, news?.count ?? 0, manyNames) },
   ],
-  page: '/channels',
+  page: () => '/channels',
   ends: 'untold',
 }
 

@@ -130,10 +130,10 @@ function channelsMark(
   troubles: Trouble[],
   most: number,
 ): Html {
-  if (troubles.length > most) return markPart('bad', `${troubles.length} channels fail`)
+  if (troubles.length > most) return markPart('bad', `${troubles.length} channels get no messages`)
   if (troubles.length > 0) {
     const names = troubles.map(({ channel }) => plain(channel)).join(', ')
-    return markPart('bad', `${names} ${troubles.length === 1 ? 'fails' : 'fail'}`)
+    return markPart('bad', `${names}: no messages`)
   }
   return markPart(untried > 0 || of === 0 ? 'ask' : 'good', `${works}/${of} channels`)
 }

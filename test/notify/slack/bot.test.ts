@@ -41,11 +41,9 @@ describe('one message for an event', () => {
     const [message, ...others] = bot.slack.messages()
     expect(others).toEqual([])
     expect(message).toMatchObject({ edits: 1 })
-    expect(titleOf(message!)).toContain('Reboot of web_0 starts now, approved at 12:00 UTC')
+    expect(titleOf(message!)).toContain('Approved at 12:00 UTC: Reboot of web_0')
     expect(message!.blocks.length).toBeGreaterThan(1)
-    expect(JSON.stringify(message!.blocks)).toContain(
-      'Reboot of web_0 starts now, approved at 12:00 UTC',
-    )
+    expect(JSON.stringify(message!.blocks)).toContain('Approved at 12:00 UTC: Reboot of web_0')
     expect(buttonsOf(message!)).toEqual([])
   })
 
@@ -68,7 +66,7 @@ describe('one message for an event', () => {
     const [message] = bot.slack.messages()
     expect(bot.slack.replies().map(titleOf)).toEqual([
       expect.stringContaining('Changed: Reboot'),
-      expect.stringContaining('Reboot of web_0 starts now, approved'),
+      expect.stringContaining('Approved at 12:00 UTC: Reboot of web_0'),
       expect.stringContaining('Started: Reboot'),
       expect.stringContaining('Completed: Reboot'),
     ])
