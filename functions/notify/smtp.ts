@@ -2,6 +2,7 @@
 // status of HTTP that means the same as the server's reply.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { FoghornError } from '../../shared/errors.ts'
+import { ciphers } from './ciphers.ts'
 import { certificateInvalid, oneLine, type Send } from './notifier.ts'
 
 interface Request {
@@ -59,7 +60,7 @@ export function createSmtpSend(judge: Judge, lookupFor: (plain: boolean) => Look
       ignoreTLS: plain,
       ...(login && { auth: login }),
       ...(name && { name }),
-      tls: { servername: isIP(host) === 0 ? host : '' },
+      tls: { servername: isIP(host) === 0 ? host : '', ciphers },
       getSocket: (_: unknown, done: (error: null, options: { connection: Socket }) => void) =>
         done(null, { connection: socket }),
       disableFileAccess: true,

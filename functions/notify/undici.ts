@@ -9,6 +9,7 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as fetchBy } from 'und
 import { giveAddressesTime } from '../../shared/addresses.ts'
 import { FoghornError } from '../../shared/errors.ts'
 import { hasBlockedPort, portRefusal, whyForbidden } from '../core/rules/address.ts'
+import { ciphers } from './ciphers.ts'
 import type { Send } from './notifier.ts'
 import { createResolve, type Resolve } from './resolve.ts'
 import { createSmtpSend } from './smtp.ts'
@@ -190,39 +191,52 @@ function guardedLookup(judge: Judge, plain: boolean, resolve: Resolve): LookupFu
 
 function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: ForwardProxy) {
   const lookup = guardedLookup(judge, plain, resolve)
-  const options = { connections: connectionsPerOrigin, connect: { lookup }, allowH2: false }
+  const connect = { lookup, ciphers }
+  const options = { connections: connectionsPerOrigin, connect, allowH2: false }
   return proxy === undefined
     ? new Agent(options)
-    : new EnvHttpProxyAgent({ ...options, ...buildOptions(proxy) })
+    : new EnvHttpProxyAgent({ ...options, requestTls: { ciphers }, ...buildOptions(proxy) })
 }
 
 /** Bytes of one answer, also what no reader of the body sees. Beside that, a service may repeat the message twice. */
 const maxAnswerBytes = 64 * 1024
 /** Bytes of an answer of Azure itself, which the relay reads by `fetch`. */
 const maxFetchedBytes = 17 * 1024 * 1024
+/** Each piece costs time, however short it is: so many, and one more for each 256 bytes that may come. */
+const maxPieces = 1_000
+const pieceBytes = 256
+/** Servers send two tickets with a handshake. No bytes of tickets are counted, and each costs time. */
+const maxTickets = 16
 const byFetch = /^user-agent: (node|undici)\r$/m
 let isWatching = false
 
 /**
  * Ends connections whose other side answers without end: by headers, by answers before the answer, by parts of the
- * framing. For all connections of this process, as undici shows each request that it sends. Of HTTP/2, nobody would see
+ * framing, in pieces of one byte, by tickets of TLS. For all connections of this process, as undici shows each request that it sends. Of HTTP/2, nobody would see
  * the frames, so no agent offers it.
  */
 function endFloods(): void {
   if (isWatching) return
   isWatching = true
-  /** How many bytes may have been read. */
-  const limits = new WeakMap<Socket, number>()
+  /** How many bytes may have been read, and how many pieces may still come. */
+  const limits = new WeakMap<Socket, { bytes: number; pieces: number }>()
   subscribe('undici:client:sendHeaders', (message) => {
     const { socket, headers } = message as { socket: Socket; headers: string }
     const sentBytes = Number(/^content-length: (\d+)\r$/m.exec(headers)?.[1] ?? 0)
     const most = byFetch.test(headers) ? maxFetchedBytes : maxAnswerBytes + 2 * sentBytes
     const isKnown = limits.has(socket)
-    limits.set(socket, socket.bytesRead + most)
+    limits.set(socket, { bytes: socket.bytesRead + most, pieces: maxPieces + most / pieceBytes })
     if (isKnown) return
     // before the listener that parses
     socket.prependListener('readable', () => {
-      if (socket.bytesRead > limits.get(socket)!) socket.destroy(answerTooLarge())
+      const limit = limits.get(socket)!
+      limit.pieces -= 1
+      if (socket.bytesRead > limit.bytes || limit.pieces < 0) socket.destroy(answerTooLarge())
+    })
+    let tickets = 0
+    socket.on('session', () => {
+      tickets += 1
+      if (tickets > maxTickets) socket.destroy(answerTooLarge())
     })
   })
 }

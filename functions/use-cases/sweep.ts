@@ -11,8 +11,8 @@ import { takeSlotIfDue } from './take-slot.ts'
 import { mustTellAzure, tellAzure } from './tell-azure.ts'
 
 const maxEventsPerSweep = 200
-/** Sending waits for the sweep, so if the store is slow, the rest waits for the next sweep. */
-const maxSweepMs = 30_000
+/** Sending waits for the sweep, so the rest waits for the next one, which comes at once. */
+const maxSweepMs = 2_000
 
 /**
  * Does what features have to do, then concludes the events that are due, as many as time allows. Logs failures:

@@ -64,8 +64,9 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       return { record, moments: [] }
     },
   })
-  // only now: with the result, the event is not stuck
-  await joinListed(relay, listed)
+  // only now: with the result, the event is not stuck. Of others, the list has its own time
+  const own = listed.filter(({ event }) => event.eventId === key.eventId)
+  await joinListed(relay, own)
 }
 
 interface Told {
