@@ -71,7 +71,7 @@ async function judgeHolders(
   let holders = stored
   const ended: Holder[] = []
   const behind: string[] = []
-  for (const holder of listRivals(stored, own, wish)) {
+  for (const holder of listRivals(stored, own, wish, now)) {
     const record = await store.readEvent({ fleet: own.fleet, eventId: holder.eventId })
     const standing = standingOf(holder, record, now)
     if (record === undefined || standing === 'gone') {

@@ -44,6 +44,8 @@ export const maxBehind = 5
 export const slotEveryMs = 5_000
 /** The groups of all holders together, so that the row stays small. */
 const maxEntries = 2_000
+/** If the row is full, each event that asks looks at so many that hold slots of other groups. */
+const maxLooked = 5
 /** Groups of one holder. Azure hits VMs of one set at a time, which has one group, or a few tags. */
 const maxGroups = 50
 const idLength = 32
@@ -90,14 +92,24 @@ export function slotRequestId({ groups }: SlotRequest): string {
 
 type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 
-/** The holders that matter to this event, without itself. If the row is full, all do. */
-export function listRivals(holders: Holder[], own: Own, { groups }: SlotRequest): Holder[] {
+/**
+ * The holders that matter to this event, without itself. If the row is full, a few others do, which change with time:
+ * one that is gone makes room.
+ */
+export function listRivals(
+  holders: Holder[],
+  own: Own,
+  { groups }: SlotRequest,
+  now: number,
+): Holder[] {
   const others = holders.filter((one) => !isSame(one, own))
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
   const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
-  return isFull
-    ? others
-    : others.filter((one) => Object.keys(groups).some((id) => id in one.groups))
+  const from = (Math.floor(now / slotEveryMs) * maxLooked) % others.length
+  const looked = isFull ? others.slice(from, from + maxLooked) : []
+  return others.filter(
+    (one) => looked.includes(one) || Object.keys(groups).some((id) => id in one.groups),
+  )
 }
 
 /**

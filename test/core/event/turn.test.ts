@@ -6,6 +6,7 @@ import {
   type Holder,
   isTooMuch,
   listRivals,
+  slotEveryMs,
   slotRequestId,
   slotsNeeded,
   standingOf,
@@ -67,11 +68,11 @@ describe('whether there is room', () => {
     expect([isTooMuch(wish(groups(50))), isTooMuch(wish(groups(51)))]).toEqual([false, true])
   })
 
-  test('what an event took before counts where the list is full: then all others are asked', () => {
+  test('what an event took before counts where the list is full: then some others are asked', () => {
     const full = Array.from({ length: 39 }, (_, i) => holder(`x${i}`, groups(50, `x${i}-`)))
     const holders = [...full, holder('own', groups(50))]
     expect(takeSlot(holders, own, wish({ g0: 1 }), []).isHeld).toBe(true)
-    expect(listRivals(holders, own, wish({ other: 1 }))).toHaveLength(39)
+    expect(listRivals(holders, own, wish({ other: 1 }), 0)).toHaveLength(5)
     const less = [...full, holder('y', groups(30, 'y')), holder('own', groups(20))]
     expect(takeSlot(less, own, wish({ other: 1 }), []).isHeld).toBe(false)
   })
@@ -83,11 +84,15 @@ describe('whether there is room', () => {
     expect(takeSlot(others, own, wish({ a: 1 }), []).holders).toBe(others)
   })
 
-  test('the row has a limit, and then all its holders are looked at', () => {
+  test('the row has a limit, and then a few of its holders are looked at', () => {
     const many = [...Array(2_000).keys()].map((i) => holder(`x${i}`, { [`g${i}`]: 1 }))
     expect(takeSlot(many, own, wish({ a: 1 }), []).isHeld).toBe(false)
-    expect(listRivals(many, own, wish({ a: 1 }))).toHaveLength(2_000)
-    expect(listRivals(many.slice(0, 10), own, wish({ g3: 1 }))).toEqual([many[3]])
+    expect(listRivals(many.slice(0, 10), own, wish({ g3: 1 }), 0)).toEqual([many[3]])
+    // a few at a time, and all of them in time
+    const looked = (turn: number) => listRivals(many, own, wish({ g7: 1 }), turn * slotEveryMs)
+    expect(looked(0)).toEqual([...many.slice(0, 5), many[7]])
+    const seen = new Set([...Array(400).keys()].flatMap(looked))
+    expect(seen.size).toBe(2_000)
     const { isHeld, holders } = takeSlot(many, own, wish({ a: 1 }), many.slice(5))
     expect([isHeld, holders]).toEqual([true, [...many.slice(0, 5), holder('own', { a: 1 })]])
   })
