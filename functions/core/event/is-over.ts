@@ -109,14 +109,18 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
   const lackTimes = seeingVms(sights, listening).map(({ lacksSince = never }) =>
     Math.max(lacksSince, from),
   )
-  const half = lackTimes.sort((a, b) => a - b)[Math.ceil(lackTimes.length / 2) - 1] ?? never
+  // where no affected VM is heard, as many onlookers say the one as the other
+  const most = affected.some((one) => isSeeing(one, listening))
+    ? Math.ceil(lackTimes.length / 2) - 1
+    : Math.floor(lackTimes.length / 2)
+  const half = lackTimes.sort((a, b) => a - b)[most] ?? never
   return Math.min(allProvenAt, half + halfMs)
 }
 
-/** No affected VM has said anything yet, and may be late. Nor does Azure's list lack it. */
+/** No affected VM lacks it: none has spoken yet, or it restarts. Nor does Azure's list lack it. */
 function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
-  const isKnown = (one: Sight) => one.beacon === resourceGraph && one.missing !== undefined
-  return !sights.some((one) => isAffected(facts, one) || isKnown(one))
+  const isOfOne = (one: Sight) => one.beacon === resourceGraph || isAffected(facts, one)
+  return !sights.some((one) => isOfOne(one) && one.missing !== undefined)
 }
 
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {

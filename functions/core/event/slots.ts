@@ -167,13 +167,18 @@ export function standingOf(
   return now - ended.at < doubtMs ? 'ended' : 'gone'
 }
 
-/** The event's end is a word alone, until one who knows lacks the event, or the word stood for a while. */
+/**
+ * The event's end is a word alone, until one who knows lacks the event, or the word stood for a while: longer while its
+ * VMs say nothing, as they may be down.
+ */
 function mayBeBack({ ended, facts, sights }: EventRecord, now: number): boolean {
   const lacks = sights.filter(({ missing }) => missing !== undefined)
   const isShown = lacks.some(
     (one) => (ended?.by === 'azure' && one.beacon === resourceGraph) || isAffected(facts, one),
   )
-  return ended?.by !== undefined && !isShown && now - ended.at < doubtMs
+  if (ended?.by === undefined || isShown) return false
+  const isHeard = sights.some((one) => isAffected(facts, one) && one.heardAt > ended.at)
+  return now - ended.at < (isHeard ? doubtMs : restoreWithinMs)
 }
 
 /**

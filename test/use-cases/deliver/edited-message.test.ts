@@ -61,7 +61,7 @@ describe('the course of an event', () => {
       slack.replies().map(({ text, broadcast }) => [/[A-Z]\w+/.exec(text)![0], broadcast]),
     ).toEqual([
       ['Still', true],
-      ['Reboot', false],
+      ['Approved', false],
       ['Started', false],
       ['Completed', false],
     ])
