@@ -131,8 +131,10 @@ export class Deliveries {
   async #viewsOf(held: HeldDelivery[]): Promise<Map<string, EventView | undefined>> {
     const distinct = new Map(held.map((own) => [readMoment(own.stored, own.one), own]))
     const works = [...distinct].map(([name, { stored, one }]) => async () => {
-      const row = await this.#parts.rows.read(eventPartition(stored), momentRow(one.sequence ?? 0))
-      return [name, row && whole(this.#parts.rows, () => viewOfMoment(row))] as const
+      const { rows } = this.#parts
+      const own = [eventPartition(stored), momentRow(one.sequence ?? 0)] as const
+      const row = await unlessDamaged(rows, () => rows.read(...own))
+      return [name, row && whole(rows, () => viewOfMoment(row))] as const
     })
     return new Map(await this.#parts.together(works))
   }

@@ -7,7 +7,7 @@ import { eventGrid } from '../core/event/sight.ts'
 import { findFleet } from '../core/rules/config.ts'
 import { minuteMs } from '../core/units.ts'
 import { outsideRow } from '../store/small-rows.ts'
-import { joinOne } from './join-events.ts'
+import { isOutage, joinOne } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
 import { raiseTrouble } from './trouble.ts'
@@ -23,12 +23,23 @@ const doubtMs = 15 * minuteMs
 /** Each new event that Event Grid tells of asks for it. Approvals need the quota. */
 const listEveryMs = 5_000
 
-/** `busy`: other workers were always faster. */
+/** `busy`: other workers were always faster. One that cannot be stored is logged, and keeps no other back. */
 export async function joinPublished(
   relay: Relay,
   fleet: string,
   published: Published,
 ): Promise<'joined' | 'busy'> {
+  try {
+    return await join(relay, fleet, published)
+  } catch (error) {
+    if (isOutage(error)) throw error
+    const { eventId } = published.event
+    relay.log.error('event_failed', { fleet, eventId, vm: published.by, error: messageOf(error) })
+    return 'joined'
+  }
+}
+
+async function join(relay: Relay, fleet: string, published: Published): Promise<'joined' | 'busy'> {
   const now = relay.now()
   const { openLimits } = relay.work
   const { reporter, news } = readPublished(fleet, published, now)

@@ -29,13 +29,18 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   const lost = new Map<string, number>()
   const open = last === undefined ? [] : await store.listOpen(Object.keys(config.fleets), maxEvents)
   for (const record of open) {
-    const deliveries = await store.readDeliveries(record)
-    for (const channel of gone) {
-      const isLost = deliveries.some((one) => one.channel === channel)
-      if (isLost) lost.set(channel, (lost.get(channel) ?? 0) + 1)
+    try {
+      const deliveries = await store.readDeliveries(record)
+      const reached = new Set(deliveries.map(({ channel }) => channel))
+      const left = gone.filter((channel) => reached.has(channel))
+      for (const channel of left) lost.set(channel, (lost.get(channel) ?? 0) + 1)
+      if (reachesMore(config.routes, channelFacts(relay), record, deliveries, relay.now()))
+        await reroute(relay, record)
+    } catch (error) {
+      // one that is damaged keeps no other from its channels
+      const { fleet, eventId } = record
+      log.error('reroute_failed', { fleet, eventId, error: messageOf(error) })
     }
-    const isMore = reachesMore(config.routes, channelFacts(relay), record, deliveries, relay.now())
-    if (isMore) await reroute(relay, record)
   }
   for (const [channel, events] of lost) {
     log.warn('channel_removed', { channel, events })
@@ -47,16 +52,12 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
 }
 
 async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<void> {
-  try {
-    const { outcome } = await commitEvent(
-      relay,
-      { fleet, eventId },
-      { isRerouted: true, decide: (record) => ({ record, moments: [] }) },
-    )
-    if (outcome === 'busy') throw new Error('other workers were faster each time')
-  } catch (error) {
-    relay.log.error('reroute_failed', { fleet, eventId, error: messageOf(error) })
-  }
+  const { outcome } = await commitEvent(
+    relay,
+    { fleet, eventId },
+    { isRerouted: true, decide: (record) => ({ record, moments: [] }) },
+  )
+  if (outcome === 'busy') throw new Error('other workers were faster each time')
 }
 
 /** Channels that were removed within the last day, while open events had messages there. */
