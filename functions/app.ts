@@ -37,9 +37,9 @@ export function createParts(relay: Relay): Parts {
   const keyGuard = createKeyGuard(relay, refusals, 'api')
   const linkGuard = createLinkGuard({ now: () => relay.now(), refusals })
   const door = createDoor(relay.host)
-  const eventDoor = createDoor(relay.host)
+  const doors = { door, eventDoor: createDoor(relay.host), reportDoor: createDoor(relay.host) }
   const limited = limitRates(() => relay.now())
-  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, door, eventDoor }
+  const shared: Shared = { relay, keyGuard, linkGuard, refusals, reports, routes, ...doors }
   app.use('*', keepPrivate(relay))
   app.use('*', endBodyOfHead)
   app.use(reportPath, reports.count)
@@ -60,7 +60,7 @@ export function createParts(relay: Relay): Parts {
   app.get('/', (c) => c.redirect(new URL(`${relay.config.publicUrl}/console`).pathname, 302))
   app.notFound(notFound)
   app.onError(answerThrown(relay.log, noteBrokenOff))
-  const take = createTakeReport(relay, refusals)
+  const take = createTakeReport(shared)
   return { app, ...createDirectReports(relay, take, reports), noteBrokenOff }
 }
 

@@ -1,7 +1,7 @@
 // How often one asker may make the relay send something at once: pings and tests to an address of the
 // asker's choice, and drills, which wake people. Each process counts for itself.
 import type { Context, MiddlewareHandler } from 'hono'
-import { describeAccess } from '../core/rules/access.ts'
+import { type Access, describeAccess } from '../core/rules/access.ts'
 import { minuteMs } from '../core/units.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
@@ -14,25 +14,32 @@ export type RateName = keyof typeof rates
 
 /** Middleware behind `admit`, for all routes of one rate. */
 export function limitRates(now: () => number): (name: RateName) => MiddlewareHandler {
-  /** When each request was taken, by rate and asker, the oldest first. A relay has few askers. */
-  const taken = new Map<string, { at: number }[]>()
+  /** When each request was taken, the oldest first, by rate and asker. */
+  const taken = { endpoints: new Map<string, number[]>(), drills: new Map<string, number[]>() }
   return (name) => async (c, next) => {
     const { most, ms } = rates[name]
-    const key = `${name} ${describeAccess(readAccess(c))}`
+    const asker = nameAsker(readAccess(c))
     const at = now()
-    const recent = (taken.get(key) ?? []).filter((one) => one.at <= at && at - one.at < ms)
-    if (recent.length >= most) return refuse(c, name, recent[0]!.at + ms - at)
-    const own = { at }
-    taken.set(key, [...recent, own])
+    const isRecent = (one: number) => one <= at && at - one < ms
+    for (const [other, times] of taken[name]) if (!times.some(isRecent)) taken[name].delete(other)
+    const recent = (taken[name].get(asker) ?? []).filter(isRecent)
+    if (recent.length >= most) return refuse(c, name, recent[0]! + ms - at)
+    taken[name].set(asker, [...recent, at])
     await next()
     // a refused one has sent nothing
-    if (!c.res.ok)
-      taken.set(
-        key,
-        taken.get(key)!.filter((one) => one !== own),
-      )
+    if (!c.res.ok) forget(taken[name].get(asker), at)
     return undefined
   }
+}
+
+function forget(times: number[] | undefined, at: number): void {
+  const place = times?.indexOf(at) ?? -1
+  if (place !== -1) times!.splice(place, 1)
+}
+
+/** The tokens that one token has made are one asker. */
+function nameAsker(access: Access): string {
+  return access.by === 'token' ? `token ${access.first ?? access.id}` : describeAccess(access)
 }
 
 function refuse(c: Context, name: RateName, waitMs: number): Response {

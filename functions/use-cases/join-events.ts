@@ -25,14 +25,20 @@ export interface Joined {
   refused: Refused[]
 }
 
+/** Does the work when others had their turn. `full`: too many wait. */
+export type InTurn = <Done>(work: () => Promise<Done>) => Promise<Done | 'full'>
+
+export const atOnce: InTurn = (work) => work()
+
 /**
- * `busy`: other workers were always faster for one of the events. Throws the first failure. The other
+ * `busy`: other workers were always faster for one of the events, or too many wait for their turn. Throws the first failure. The other
  * events are stored in both cases.
  */
 export async function joinEvents(
   relay: Relay,
   reading: Reading,
   now: number,
+  inTurn: InTurn,
 ): Promise<Joined | 'busy'> {
   const joined: Joined = {
     ...{ seen: [], preparations: [], lacking: [], directives: [], refused: [] },
@@ -48,8 +54,8 @@ export async function joinEvents(
   for (const [i, news] of reading.news.entries()) {
     if (i > 0 && i % eventsPerTurn === 0) await relay.host.pause()
     try {
-      const outcome = await joinOne(relay, reading.reporter, news, now, refusal)
-      if (outcome === 'busy') isBusy = true
+      const outcome = await inTurn(() => joinOne(relay, reading.reporter, news, now, refusal))
+      if (outcome === 'busy' || outcome === 'full') isBusy = true
       else await note(relay, joined, reading, news, outcome, now)
     } catch (error) {
       // a further attempt would fail as well, and the beacon's other events must go on

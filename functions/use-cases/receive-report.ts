@@ -8,7 +8,7 @@ import { untilHeartbeat } from '../core/event/heartbeat.ts'
 import { type Reading, readReport } from '../core/event/news.ts'
 import { holdFor, openPaceMs, paceFor } from '../core/event/pace.ts'
 import { tidyReport } from '../core/event/tidy.ts'
-import { isOutage, type Joined, joinEvents } from './join-events.ts'
+import { atOnce, type InTurn, isOutage, type Joined, joinEvents } from './join-events.ts'
 import type { Relay } from './relay.ts'
 import { raiseTrouble } from './trouble.ts'
 
@@ -27,7 +27,7 @@ type Received =
 
 /**
  * The report's sender and shape were checked. `key` identifies its beacon. `hasOldKey`: it is signed by a key of
- * the fleet that is about to be replaced.
+ * the fleet that is about to be replaced. `inTurn`: joins one event, in its turn.
  */
 export async function receive(
   relay: Relay,
@@ -35,9 +35,10 @@ export async function receive(
   key: string,
   received: Report,
   hasOldKey = false,
+  inTurn = atOnce,
 ): Promise<Received> {
   try {
-    return await handle(relay, fleet, key, received, hasOldKey)
+    return await handle(relay, fleet, key, received, hasOldKey, inTurn)
   } catch (error) {
     // a report that cannot be stored must not make its beacon silent
     if (isOutage(error)) relay.listeningSince = relay.now()
@@ -51,6 +52,7 @@ async function handle(
   key: string,
   received: Report,
   hasOldKey: boolean,
+  inTurn: InTurn,
 ): Promise<Received> {
   const report = tidyReport(received)
   const now = relay.now()
@@ -68,7 +70,7 @@ async function handle(
     }
   }
   const reading = readReport(fleet, key, report, known, now)
-  const joined = await joinEvents(relay, reading, now)
+  const joined = await joinEvents(relay, reading, now, inTurn)
   // the other events are stored; without a 2xx the beacon sends this event again
   if (joined === 'busy') return { outcome: 'busy' }
   const { refused, directives, preparations } = joined
@@ -191,12 +193,13 @@ export async function receiveAndHold(
   key: string,
   report: Report,
   hasOldKey = false,
+  inTurn = atOnce,
 ): Promise<Received> {
-  if (report.waitMs === undefined) return receive(relay, fleet, key, report, hasOldKey)
+  if (report.waitMs === undefined) return receive(relay, fleet, key, report, hasOldKey, inTurn)
   // take it before the events are read: a decision after that ends the wait
   const place = relay.work.holds.take(fleet, key, idsIn(report))
   try {
-    const received = await receive(relay, fleet, key, report, hasOldKey)
+    const received = await receive(relay, fleet, key, report, hasOldKey, inTurn)
     if (place === undefined || received.outcome !== 'answered') return received
     const { waitMs, ...answer } = received.answer
     if (waitMs === undefined) return received

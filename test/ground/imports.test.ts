@@ -236,7 +236,7 @@ const rules: Record<string, Rule> = {
   'Node stays in the files named for it': {
     files: /^functions\//,
     except:
-      /^functions\/(host\/(node\/|(config-file|small-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve|smtp)\.ts|cli\/|features\/\w+\/(node|cli)\.ts)/,
+      /^functions\/(host\/(node\/|(config-file|small-file|parts)\.ts|azure\/(main|log|requests)\.ts)|store\/sqlite-file\.ts|notify\/(undici|resolve|smtp|ciphers)\.ts|cli\/|features\/\w+\/(node|cli)\.ts)/,
     banned: isNode,
     instead: 'WebCrypto and other globals that every host has, or a value from the host',
   },

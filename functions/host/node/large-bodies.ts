@@ -2,7 +2,7 @@
 // hundreds at once, and to check who sent one takes half a millisecond.
 
 /** A report of an event or two is smaller. */
-const largeBytes = 32 * 1024
+const largeBytes = 8 * 1024
 const perTurn = 2
 
 /** Calls `work` at once for a small body, else in its turn. */

@@ -19,6 +19,8 @@ import { boundUnread } from './unread.ts'
 export const drainMs = 5_000
 /** A stream sends something every 15 s, so its reader has stopped reading by then. */
 const idleSocketMs = 60_000
+/** Browsers send fewer than twenty, and proxies add some. Each costs time, and Node itself takes 2,000. */
+const maxHeaders = 100
 /** A whole request arrives in this time, also over a slow connection, and its headers sooner. */
 const arrival = {
   requestTimeout: 30_000,
@@ -65,7 +67,8 @@ export function listen(current: Current, port: number, hostname: string) {
           }),
       }),
     )
-    if ('timeout' in server) server.timeout = idleSocketMs
+    if ('maxHeadersCount' in server)
+      Object.assign(server, { timeout: idleSocketMs, maxHeadersCount: maxHeaders })
     server.on('error', (error) => reject(whyNotListening(error, port, hostname)))
   })
 }

@@ -20,21 +20,22 @@ import {
 import { cut } from '../../../shared/text.ts'
 import { shownState } from '../../core/event/beacon-state.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
-import type { FrequentLog } from '../../use-cases/frequent-log.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { type Refusal, readIncoming, refuse } from '../problem.ts'
-import { type Route, route } from '../route.ts'
+import { type Route, route, type Shared } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
-import { type Incoming, type Refused, readRequest } from './request.ts'
+import { type Incoming, type InTurn, type Refused, readRequest } from './request.ts'
 
 const checkCode = 'check_malformed'
 
 export type TakeReport = (incoming: Incoming) => Promise<{ answer: Answer } | Refused>
 
-export function createTakeReport(relay: Relay, refusals: FrequentLog): TakeReport {
-  const noteVersion = createVersionNotes(relay)
-  return (incoming) => takeReport(relay, refusals, noteVersion, incoming)
+type Needed = Pick<Shared, 'relay' | 'refusals' | 'reportDoor'>
+
+export function createTakeReport(shared: Needed): TakeReport {
+  const noteVersion = createVersionNotes(shared.relay)
+  return (incoming) => takeReport(shared, noteVersion, incoming)
 }
 
 const postReport = route({
@@ -48,8 +49,8 @@ const postReport = route({
   body: { schema: reportSchema, maxBytes: maxReportBytes },
   answers: { 200: { about: 'Stored, or seen before.', schema: answerSchema } },
   problems: [409],
-  handler({ relay, refusals }) {
-    const take = createTakeReport(relay, refusals)
+  handler(shared) {
+    const take = createTakeReport(shared)
     return async (c) => {
       const outcome = await take(await readIncoming(c))
       return 'refusal' in outcome ? refuse(c, outcome.refusal) : c.json(outcome.answer)
@@ -76,20 +77,34 @@ function createVersionNotes({ log }: Relay): NoteVersion {
   }
 }
 
+/** Characters of a report of an event or two. */
+const usualLength = 8_192
+
 async function takeReport(
-  relay: Relay,
-  refusals: FrequentLog,
+  { relay, refusals, reportDoor }: Needed,
   noteVersion: NoteVersion,
   incoming: Incoming,
 ): ReturnType<TakeReport> {
-  const request = await readRequest(relay, refusals, incoming, reportSchema, malformedCode)
+  const inTurn: InTurn = (fleet, work) =>
+    incoming.text.length <= usualLength
+      ? work()
+      : reportDoor.pass({ holder: fleet, link: '' }, work)
+  const request = await readRequest(
+    relay,
+    refusals,
+    incoming,
+    { schema: reportSchema, code: malformedCode },
+    inTurn,
+  )
   if ('refusal' in request) return request
   const { fleet, sender, body, refuse } = request
   const named = nameBeacon(sender, body)
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey)
+  const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, (work) =>
+    inTurn(fleet, work),
+  )
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
     return refuse({ status: 409, code: 'too_many_beacons', detail: received.reason })
@@ -124,7 +139,8 @@ const postCheck = route({
     ({ relay, refusals }) =>
     async (c) => {
       const incoming = await readIncoming(c)
-      const request = await readRequest(relay, refusals, incoming, checkSchema, checkCode)
+      const check = { schema: checkSchema, code: checkCode }
+      const request = await readRequest(relay, refusals, incoming, check)
       if ('refusal' in request) return refuse(c, request.refusal)
       const { fleet, sender } = request
       const { vm } = request.body

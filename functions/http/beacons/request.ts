@@ -52,25 +52,52 @@ export async function readSigned(
   return { fleet: name, sender, text }
 }
 
-/** `malformed` is the code for a wrong body. */
+/** Does the work when it is this fleet's turn. `full`: too many wait. */
+export type InTurn = <Done>(fleet: string, work: () => Promise<Done>) => Promise<Done | 'full'>
+
+const atOnce: InTurn = (_fleet, work) => work()
+
+/** `code`: of the refusal of a wrong body. */
+interface Expected<Body> {
+  schema: Body
+  code: string
+}
+
+/** Authenticates the sender, then reads the body in its turn. */
 export async function readRequest<Body extends z.core.$ZodType>(
   relay: Relay,
   refusals: FrequentLog,
   incoming: Incoming,
-  schema: Body,
-  malformed: string,
+  expected: Expected<Body>,
+  inTurn = atOnce,
 ): Promise<BeaconRequest<z.output<Body>> | Refused> {
-  const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, refusal, claims)
   const signed = await readSigned(relay, refusals, incoming)
   if ('refusal' in signed) return signed
-  const { fleet: name, sender, text } = signed
+  const read = await inTurn(signed.fleet, async () => readBody(refusals, signed, expected))
+  return read === 'full'
+    ? refuseRequest(refusals, tooMany, { fleet: signed.fleet, json: null })
+    : read
+}
+
+const tooMany: Refusal = {
+  status: 503,
+  code: 'busy',
+  detail: 'too many large reports of this fleet wait; report again',
+}
+
+function readBody<Body extends z.core.$ZodType>(
+  refusals: FrequentLog,
+  { fleet: name, sender, text }: SignedRequest,
+  { schema, code }: Expected<Body>,
+): BeaconRequest<z.output<Body>> | Refused {
+  const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, refusal, claims)
   const json = parseJson(text)
   const claims = { fleet: name, json }
   const body = z.safeParse(schema, json)
   if (!body.success) {
     const detail =
       json === undefined ? 'the body is not JSON' : describeIssues(body.error, json).join('\n')
-    return refuse({ status: 400, code: malformed, detail }, claims)
+    return refuse({ status: 400, code, detail }, claims)
   }
   return { fleet: name, sender, body: body.data, refuse: (refusal) => refuse(refusal, claims) }
 }
