@@ -16,7 +16,7 @@ import { startRelay, world } from '../support/relay.ts'
 import { slackDecides } from '../support/slack-press.ts'
 import { fleetName, type Stage, startStage } from '../support/stage.ts'
 import { askApi, makeToken } from '../support/tokens.ts'
-import { adminKey, event } from '../support/world.ts'
+import { adminKey, event, testKey } from '../support/world.ts'
 
 describe('lists', () => {
   let stage: Stage
@@ -243,4 +243,26 @@ describe('those who wait on purpose', () => {
     expect(Object.keys(decisions)).toEqual(['/', '/events/:fleet/:eventId'])
     expect(Object.keys(posts)).toContain('/replay-all')
   })
+})
+
+test('large reports take turns, event by event: another fleet gets its own in between', async () => {
+  // as on Node with a file
+  await startRelay()
+  world.relay.host.readPlaces = 1
+  world.relay.host.pause = () => new Promise((resolve) => setImmediate(resolve))
+  world.app = createApp(world.relay)
+  const names = Array.from({ length: 150 }, (_, i) => `${i}${'x'.repeat(60)}`)
+  const large = (vm: string, i: number) =>
+    event({ eventId: `${vm}-${i}`, resources: [vm, ...names] })
+  const order: string[] = []
+  const report = async (name: string, fleet: 'prod' | 'test', count: number) => {
+    const key = fleet === 'prod' ? undefined : testKey
+    const beacon = new FakeBeacon(world, name, { fleet, ...(key && { key }) })
+    const some = Array.from({ length: count }, (_, i) => large(name, i))
+    await beacon.sees(some)
+    order.push(name)
+  }
+  const flood = Array.from({ length: 6 }, (_, i) => report(`evil_${i}`, 'test', 5))
+  await Promise.all([...flood, report('good', 'prod', 1)])
+  expect(order.indexOf('good')).toBeLessThan(2)
 })

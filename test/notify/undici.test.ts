@@ -11,6 +11,12 @@ import {
   isIP,
   type Socket,
 } from 'node:net'
+import {
+  createServer as createTlsServer,
+  rootCertificates,
+  setDefaultCACertificates,
+  type TlsOptions,
+} from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { fromError, readStart } from '../../functions/notify/notifier.ts'
@@ -349,6 +355,48 @@ describe('a request', () => {
     const result = await notify('slack', outbound.send, undefined, { ...channels.slack, url })
     expect(result).toEqual({ outcome: 'retry', note: 'no readable answer: HTTPParserError' })
     await new Promise((resolve) => other.close(resolve))
+  })
+
+  describe('over TLS', () => {
+    const authority = createAuthority()
+    beforeAll(() => setDefaultCACertificates([...rootCertificates, authority.certificate]))
+    afterAll(() => setDefaultCACertificates([...rootCertificates]))
+
+    /** What a message becomes whose service speaks TLS like this. */
+    async function notified(options: TlsOptions, take: (socket: Socket) => void) {
+      const server = createTlsServer(options, take)
+      server.on('tlsClientError', (error) => refusals.push(error.message))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      outbound = createOutbound(['127.0.0.0/8'])
+      const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/path-s3cret`
+      const result = await notify('slack', outbound.send, undefined, { ...channels.slack, url })
+      await new Promise((resolve) => server.close(resolve))
+      return result
+    }
+    const refusals: string[] = []
+
+    test('offers no DHE: the other side would choose how long the thread computes', async () => {
+      const { certificate: cert, key } = authority.issue({ keyType: 'rsa' })
+      const dhe = { ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' as const }
+      const result = await notified({ cert, key, ...dhe, maxVersion: 'TLSv1.2' }, () => {})
+      expect(result.outcome).toBe('retry')
+      expect(refusals.join()).toMatch(/no shared cipher/)
+    })
+
+    test('reads no answer that comes in thousands of pieces', async () => {
+      const { certificate: cert, key } = authority.issue()
+      const result = await notified({ cert, key }, (socket) => {
+        socket.on('error', () => {})
+        socket.once('data', async () => {
+          for (const letter of 'HTTP/1.1 103 Wait\r\n\r\n'.repeat(400)) {
+            socket.write(letter)
+            await new Promise((resolve) => setImmediate(resolve))
+          }
+          socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+        })
+      })
+      expect(result.note).toContain('ANSWER_TOO_LARGE')
+    })
   })
 
   test('to a closed port is a retry', async () => {

@@ -14,6 +14,8 @@ interface Wanted {
   host?: string
   /** When it ends. */
   validUntil?: Date
+  /** Its own key. */
+  keyType?: 'ec' | 'rsa'
 }
 
 const day = 86_400_000
@@ -29,8 +31,11 @@ export function createAuthority(name = 'test authority') {
   return {
     /** PEM. */
     certificate: signed(authority),
-    issue({ host = '127.0.0.1', validUntil = until }: Wanted = {}): Pair {
-      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    issue({ host = '127.0.0.1', validUntil = until, keyType = 'ec' }: Wanted = {}): Pair {
+      const { publicKey, privateKey } =
+        keyType === 'ec'
+          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          : generateKeyPairSync('rsa', { modulusLength: 2_048 })
       const extensions = [subjectAltName(host)]
       return {
         certificate: signed({ subject: host, publicKey, until: validUntil, extensions }),
