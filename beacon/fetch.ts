@@ -81,10 +81,11 @@ async function readText(
   return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
-/** If an answer names its length, it needs no costly stream. A compressed answer may be longer. */
+/** If an answer names its length, it needs no costly stream. A compressed answer, or one in chunks, may be longer. */
 function isWithin(maxBytes: number, { headers }: Response): boolean {
   const length = headers.get('content-length')
-  return length !== null && Number(length) <= maxBytes && !headers.has('content-encoding')
+  const mayBeLonger = headers.has('content-encoding') || headers.has('transfer-encoding')
+  return length !== null && Number(length) <= maxBytes && !mayBeLonger
 }
 
 interface BunSocket {

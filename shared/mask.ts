@@ -230,7 +230,8 @@ function base64Within(bytes: number[], before: number): string {
 export function secretsInUrl(url = ''): string[] {
   if (!URL.canParse(url)) return []
   const { username, password } = new URL(url)
-  if (password === '') return []
+  // some proxies take a token as the user
+  if (password === '') return username === '' ? [] : [username, decoded(username), `${username}:`]
   // as the client sends them, in base64
   const pair = `${decoded(username)}:${decoded(password)}`
   return [`${username}:${password}`, pair, password, decoded(password)]
@@ -238,7 +239,11 @@ export function secretsInUrl(url = ''): string[] {
 
 /** The address as it may be shown, even if it is no valid one. */
 export function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^/]*@/, '//[secret]@')
+  // a password may have a slash
+  const end = url.lastIndexOf('@')
+  if (end === -1) return url
+  const [scheme = ''] = /^https?:\/*/i.exec(url) ?? []
+  return `${scheme}[secret]${url.slice(end)}`
 }
 
 /** If a `%` begins no escape, the value stays as it is. */

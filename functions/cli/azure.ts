@@ -1,5 +1,6 @@
 // `foghorn azure check`: asks the relay what is switched on in Azure, and prints it with the commands that
 // switch on what is missing.
+import { visible } from '../../shared/presentable.ts'
 import type { AzureState } from '../use-cases/check-azure.ts'
 import { command, wrong } from './command.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
@@ -30,8 +31,8 @@ otherwise 1.`,
     if (subscriptions.length === 0)
       throw wrong('the configuration of the relay has no "azure"; docs/azure.md shows it')
     for (const one of subscriptions) {
-      io.print(describeHead(one))
-      for (const { as, text } of listLines(one)) io.print(`  ${io.paint(as, text)}`)
+      io.print(visible(describeHead(one)))
+      for (const { as, text } of listLines(one)) io.print(`  ${io.paint(as, visible(text))}`)
     }
     return subscriptions.every(isFine) ? 0 : 1
   },

@@ -1,8 +1,10 @@
 // `npm run drill`: starts a drill on a running relay and prints its progress until it is over. It
 // never decides the event: people test the link in a message with it.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventTypes } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { visible } from '../../shared/presentable.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import {
   command,
@@ -217,5 +219,5 @@ async function refusal({ url }: RelayAddress, response: Response): Promise<Fogho
 }
 
 function failed(message: string): FoghornError {
-  return new FoghornError('drill_failed', message)
+  return new FoghornError('drill_failed', visible(message))
 }

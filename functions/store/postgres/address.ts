@@ -30,10 +30,10 @@ export function readDatabaseAddress(text: string, own = ''): DatabaseAddress {
     throw invalid('has a "%" that begins no escape; write it as %25')
   const query = url.searchParams
   const unknown = [...query.keys()].find((name) => !known.includes(name))
-  // what is no name may be a part of the password
+  // it may be a part of the password, so it is not shown
   if (unknown !== undefined)
     throw invalid(
-      `has ${/^\w+$/.test(unknown) ? `"${unknown}"` : 'something behind its "?"'}, which Foghorn does not know; write ${known.join(', ')} only`,
+      `has something behind its "?" that Foghorn does not know; write ${known.join(', ')} only, and a "?" of the password as %3F`,
     )
   const database = decodeURIComponent(url.pathname.slice(1))
   const user = decodeURIComponent(url.username)

@@ -1,7 +1,11 @@
 // The connections to a database of PostgreSQL: some that work, and one that hears what other relays say. Every wait
 // has an end, so that a database that hangs costs a request seconds, and no more.
+
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg'
 import { FoghornError } from '../../../shared/errors.ts'
+import { maskOf } from '../../../shared/mask.ts'
+import { visible } from '../../../shared/presentable.ts'
+import { cut } from '../../../shared/text.ts'
 import type { DatabaseAddress } from './address.ts'
 import type { Query } from './rows.ts'
 import { schema, schemaName, sql } from './schema.ts'
@@ -59,6 +63,8 @@ export async function openDatabase(options: Options): Promise<Database> {
     client.query(session).catch(onLost)
   })
   const where = `${address.host}:${address.port}/${address.database}`
+  const { user, password } = address
+  const mask = maskOf(password === undefined ? [] : [password, `${user}:${password}`])
   let remedy = 'check that FOGHORN_DATABASE leads to a PostgreSQL that runs'
   const on = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
     let client: PoolClient | undefined
@@ -70,7 +76,7 @@ export async function openDatabase(options: Options): Promise<Database> {
     } catch (error) {
       // what the server still does on it is over with the connection
       client?.release(true)
-      throw explain(error, where, remedy)
+      throw explain(error, where, remedy, mask)
     }
   }
   const query: Query = (text, values) => on((client) => ask(client, text, values))
@@ -227,16 +233,25 @@ class Hearing {
   }
 }
 
+/** Characters that are looked at, and that are shown. */
+const maxRead = 10_000
+const maxSaid = 300
 const waitAndSee = 'the relay retries, and loses no report that it accepted'
 
 /** Postgres' own errors name no remedy. Codes: postgresql.org/docs/current/errcodes-appendix.html */
-function explain(error: unknown, where: string, remedy: string): unknown {
+function explain(
+  error: unknown,
+  where: string,
+  remedy: string,
+  mask: (text: string) => string,
+): unknown {
   if (error instanceof FoghornError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const text = error instanceof Error ? error.message || error.name : String(error)
+  // what a server says may have anything in it
+  const given = error instanceof Error ? error.message || error.name : String(error)
+  const text = visible(cut(mask(cut(given, maxRead)), maxSaid))
   const said = `PostgreSQL "${where}": ${text}${code === '' || text.includes(code) ? '' : ` (${code})`}`
-  const made = (own: string, what: string) =>
-    new FoghornError(own, `${said}; ${what}`, { cause: error })
+  const made = (own: string, what: string) => new FoghornError(own, `${said}; ${what}`)
   if (code === '53100') return made('disk_full', 'free space on the disk of the database')
   if (code === '42501')
     return made(
