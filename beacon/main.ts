@@ -4,6 +4,7 @@
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
+import { foreignOwnerOf } from '../shared/folder.ts'
 import { createLog, type Log } from '../shared/log.ts'
 import { maskOf, maskTokens } from '../shared/mask.ts'
 import { escapeUnseen } from '../shared/presentable.ts'
@@ -79,6 +80,12 @@ async function runBeacon(settings: Settings, isWithHooks = false): Promise<numbe
 async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<void> {
   const clock = systemClock
   const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
+  const owner = foreignOwnerOf(stateDirectory)
+  if (owner !== undefined)
+    throw new FoghornError(
+      'state_dir_foreign',
+      `"${stateDirectory}" belongs to user ${owner}, and root works in no folder of others; start the beacon as that user, or set FOGHORN_STATE_DIR`,
+    )
   const spool = openSpool({ directory: stateDirectory, clock, log })
   const stopping = createStopping(stateDirectory)
   // only now: the directory may have been another beacon's

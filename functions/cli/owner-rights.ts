@@ -69,6 +69,11 @@ export function assertOwnFiles(paths: string[], folder: string): void {
   }
 }
 
+/** Whether this process, if it is root's, may open the file as root: nobody else can put another one in its place. */
+export function mayOpenAsRoot(file: string): boolean {
+  return process.getuid?.() !== root || isBelowRootAlone(resolve(file))
+}
+
 /** Nobody else can put anything in the place of the folder, or beside it, nor of what links in its path lead to. */
 function isBelowRootAlone(folder: string): boolean {
   const above = dirname(folder)

@@ -22,7 +22,7 @@ import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwner, findPlace, isLocked } from './owner-rights.ts'
+import { actAsOwner, assertOwnFiles, findPlace, isLocked, mayOpenAsRoot } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -55,8 +55,9 @@ Example:
         `there is no database at "${path}"; set FOGHORN_DATA to the folder of the relay's database`,
       )
     }
-    // only root may be able to read it
-    const source = openBackup(file)
+    if (!existsSync(file)) throw wrong(`there is no file "${file}"`)
+    // only root may be able to read it, and where another user may put a link, root's rights must not open it
+    const early = mayOpenAsRoot(file) ? openBackup(file) : undefined
     // SQLite opens what lies beside a database, so root makes the copy where the owner cannot put anything
     const acts = actAsOwner(existing)
     if (acts === 'shared') {
@@ -65,6 +66,8 @@ Example:
       )
     }
     const isPrivate = acts === 'out_of_reach'
+    if (early === undefined && isPrivate) assertOwnFiles([resolve(file)], existing.real)
+    const source = early ?? openBackup(file)
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -85,7 +88,6 @@ Example:
 
 /** The descriptor of the backup: what is copied is what was opened. */
 function openBackup(file: string): number {
-  if (!existsSync(file)) throw wrong(`there is no file "${file}"`)
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
     throw wrong(
       `${file} has newer writes in ${file}-wal, so it is a copy of files and no backup; ` +

@@ -23,6 +23,7 @@ import { databaseName } from '../../functions/store/sqlite-file.ts'
 import { ofRun } from '../support/process.ts'
 import { commitOf, record } from '../support/records.ts'
 import { openStore } from '../support/stores.ts'
+import { baseConfig, prodKey } from '../support/world.ts'
 
 const program = join(import.meta.dirname, '../../infra/foghorn.mjs')
 /** *nobody* of most systems. */
@@ -218,4 +219,48 @@ test.each([
   expect(code).toBe(2)
   expect(text).toContain(`a ${what} "`)
   expect(existsSync(join(data, databaseName))).toBe(false)
+})
+
+/** As a program of its own, which would run on: it is refused at once. */
+function start(script: string[], environment: Record<string, string>) {
+  const env = { ...process.env, ...ofRun(), ...environment }
+  const options = {
+    timeout: 30_000,
+    killSignal: 'SIGKILL' as const,
+    env,
+    encoding: 'utf8' as const,
+  }
+  const ended = spawnSync(process.execPath, script, options)
+  return { code: ended.status, text: ended.stdout + ended.stderr }
+}
+
+test.runIf(isRoot)("root starts no relay and no beacon in another user's folder", () => {
+  for (const link of ['foghorn.sqlite-journal', 'vm-id']) symlinkSync(roots, join(data, link))
+  const config = join(place, 'config.json')
+  writeFileSync(config, JSON.stringify(baseConfig))
+  const linkKey = Buffer.alloc(32, 7).toString('base64')
+  const relay = start([program, 'start'], {
+    ...{ FOGHORN_DATA: data, FOGHORN_CONFIG: config, FOGHORN_LINK_KEY: linkKey, PORT: '0' },
+  })
+  expect(relay).toMatchObject({ code: 2, text: expect.stringContaining('no folder of others') })
+  const beacon = start([join(import.meta.dirname, '../../beacon/main.ts')], {
+    ...{ FOGHORN_STATE_DIR: data, FOGHORN_RELAY_URL: 'http://127.0.0.1:9', FOGHORN_FLEET: 'prod' },
+    FOGHORN_FLEET_KEY: prodKey,
+  })
+  expect(beacon).toMatchObject({ code: 1, text: expect.stringContaining('no folder of others') })
+  expect([readFileSync(roots, 'utf8'), statSync(roots).mode & 0o777]).toEqual([secret, 0o600])
+  expect(readdirSync(data).sort()).toEqual(['foghorn.sqlite-journal', 'vm-id'])
+})
+
+test.runIf(isRoot)('root opens no backup that another user may have replaced by a link', () => {
+  chmodSync(place, 0o755)
+  const left = join(data, 'old.sqlite')
+  const { code } = restore()
+  expect(code).toBe(0)
+  symlinkSync(backup, left)
+  // only root may read what the link leads to
+  expect(restore(left)).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('cannot be opened'),
+  })
 })

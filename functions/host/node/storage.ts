@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
+import { foreignOwnerOf } from '../../../shared/folder.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Rows } from '../../store/rows.ts'
 import { SqlRows } from '../../store/sqlite.ts'
@@ -26,6 +27,12 @@ export interface Storage {
 /** Throws FoghornError. */
 export function openSqlite(dataDirectory: string, log: Log): Storage {
   makeFolder(dataDirectory)
+  const owner = foreignOwnerOf(dataDirectory)
+  if (owner !== undefined)
+    throw new FoghornError(
+      'data_unusable',
+      `"${dataDirectory}" belongs to user ${owner}, and root works in no folder of others; start the relay as that user, or give the folder to root`,
+    )
   const path = join(resolve(dataDirectory), databaseName)
   const file = openFile(path)
   file.onBroken = (error) => {
