@@ -60,7 +60,8 @@ export function saidPart({ said, done }: Seen): Html {
   return html`<p class="said ${done ? 'good' : 'ask'}" role="status" tabindex="-1" data-said>${said}</p>`
 }
 
-export function statePart(seen: Seen, now: number): Html {
+/** `ways`: what the reader can do about it, below its sentences. */
+export function statePart(seen: Seen, now: number, ways: Html = ''): Html {
   const { record } = seen
   const { tone, headline, first, lines, until } = describeState(record, now)
   const left = until === undefined ? '' : remaining(until - now)
@@ -69,7 +70,7 @@ export function statePart(seen: Seen, now: number): Html {
 <p class="left" role="timer" data-timer ${until === undefined ? html`hidden` : ''}><b
  data-left="${until ?? ''}">${left}</b> <span>until ${describeStarts(record)}</span></p>
 <p class="headline${record.decided === undefined && until !== undefined ? ' away' : ''}" data-headline>${headline}</p>${first === undefined ? '' : html`<p class="first">${whole(first)}</p>`}<p class="lines">${whole(lines.join('\n'))}</p>
-${takenPart(record, now)}${stepsPart(record)}</div>`
+${ways}${takenPart(record, now)}${stepsPart(record)}</div>`
 }
 
 /** How far an approval is. An open page shows each step as it comes. */

@@ -109,7 +109,8 @@ async function readOpen(
     channelsInTrouble(relay),
     readOverview(relay, absentReaders, fleets),
     Promise.all(readParts.map((read) => read(relay))),
-    ...records.slice(0, maxNotified).map((record) => store.readDeliveries(record)),
+    // of a part of them, the others would look as if all had heard
+    ...(records.length > maxNotified ? [] : records).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)
   const newest = records.length > 0 ? undefined : await store.findEvents({ fleets, limit: 1 })

@@ -8,7 +8,7 @@ import { publishers } from '../../core/event/published.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
-import { stateWords } from '../../core/event/words.ts'
+import { chooseWait, stateWords } from '../../core/event/words.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
@@ -22,6 +22,7 @@ import {
   describeWorkloads,
   plain,
 } from '../../core/message/phrases.ts'
+import { asksFor } from '../../core/message/step.ts'
 import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from '../event.ts'
 import { allNames, listKnownVms } from '../facts.ts'
 import { placed } from '../timeline.ts'
@@ -48,15 +49,16 @@ export function eventBody(shown: Shown, now: number): Html {
   const { record } = seen
   const view = toView(record)
   const failed = deliveries.filter(({ state }) => ['refused', 'given_up'].includes(state)).length
-  return html`<p><a href="${base}/events">All events</a></p>
+  const links = linksPart(record)
+  const isInTrouble = record.unheard !== undefined || chooseStep(record) === 'stuck'
+  return html`<p>${record.ended === undefined ? html`<a href="${base}">Now</a>` : html`<a href="${base}/events">All events</a>`}</p>
 <article ${liveAttributes(seen)}>
 <h1 id="h0">${drillMark(view)}${describeSubject(view)}</h1>
 ${record.drill ? html`<p class="drill">${drillLine}</p>` : ''}
 <p class="lead">${chip(record.fleet)} ${describeImpact(view)}</p>
 ${noticePart(notice)}
 <div class="columns"><div>
-${statePart(seen, now)}
-${unheardPart(base, record)}
+${statePart(seen, now, isInTrouble ? html`${unheardPart(base, record)}${links}` : '')}
 ${decides ? html`<div class="decide">${choicePart(seen, now, 0, 'console')}</div>` : ''}
 <h2 id="timeline">Timeline</h2>
 ${groupDays(composeLines(record, deliveries)).map(
@@ -68,8 +70,8 @@ ${groupDays(composeLines(record, deliveries)).map(
 )}
 </div><div>
 <h2>Details</h2>
-<dl>${composeRows(record).map(([name, value]) => html`<dt>${name}</dt><dd>${name === affected ? vmLinks(base, record) : whole(plain(value))}</dd>`)}</dl>
-${linksPart(record)}
+<dl>${composeRows(record, now).map(([name, value]) => html`<dt>${name}</dt><dd>${name === affected ? vmLinks(base, record) : whole(plain(value))}</dd>`)}</dl>
+${isInTrouble ? '' : links}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
@@ -155,10 +157,13 @@ function vmLinks(base: string, record: EventRecord): Html {
   return html`${resources.map((vm) => html`${vmLink(base, record.fleet, vm)} `)}`
 }
 
-function stateIn(record: EventRecord): string {
+function stateIn(record: EventRecord, now: number): string {
   const { inferred } = record.ended ?? {}
+  const { facts, policy } = record
+  const step = chooseStep(record)
+  const wait = chooseWait(facts, policy.decide, asksFor(toView(record), now))
   return (
-    stateWords[chooseStep(record)].word +
+    stateWords[step === 'open' ? wait : step].word +
     (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
   )
 }
@@ -170,12 +175,12 @@ const startKinds: Record<StartKind, string> = {
   reported_late: 'reported late; it had been scheduled',
 }
 
-function composeRows(record: EventRecord): [name: string, value: string][] {
+function composeRows(record: EventRecord, now: number): [name: string, value: string][] {
   const { facts, policy, started, ended } = record
   const rows: [name: string, value: string | undefined][] = [
     ['Fleet', record.fleet],
     ['Event', record.eventId],
-    ['State', stateIn(record)],
+    ['State', stateIn(record, now)],
     ['Epoch', record.epoch > 1 ? String(record.epoch) : undefined],
     ['Rule', policy.rule === 'default' ? undefined : `"${policy.rule}": ${policy.decide}`],
     ['NotBefore', facts.notBeforeAt === undefined ? 'unknown' : minuteUtc(utc(facts.notBeforeAt))],

@@ -153,7 +153,7 @@ function foldPart(cards: Placed[], head: Html, bulk: Html, now: number): Html {
   // where one press decides all, that button has the colour
   const colored = ({ isNext = false }: Placed) => bulk === '' && isNext
   const rows = html`${cards.map((card) => rowPart({ ...card, isNext: colored(card) }, now))}`
-  if (cards.length < foldedFrom)
+  if (cards.length < foldedFrom && cards[0]!.group !== 'stuck')
     return html`<div class="head">${head}</div>
 ${bulk}
 ${rows}`
