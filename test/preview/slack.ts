@@ -58,8 +58,8 @@ function line(text: string): Html {
 
 function part(text: string | undefined): Html {
   if (text === undefined) return html``
-  const link = /^<(https:[^|]*)\|Show event>$/.exec(text)
-  if (link) return html`<a href="${link[1]}">Show event</a>`
+  const link = /^<(https:[^|]*)\|(Show event|Open the console)>$/.exec(text)
+  if (link) return html`<a href="${link[1]}">${link[2]}</a>`
   // Slack shows the reader's own time
   const time = /^<!date\^(\d+)\^\{time\} for you\|[^>]+>$/.exec(text)
   if (time) return html`${clockInBerlin(Number(time[1]))} for you`
