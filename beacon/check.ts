@@ -45,7 +45,7 @@ export async function check(parts: CheckParts): Promise<boolean> {
   let isWell = true
   for (const findings of checks) {
     for (const { result, about, text } of await findings()) {
-      print(`${result.padEnd(4)}  ${about.padEnd(10)}  ${text}`)
+      print(`${result.padEnd(4)}  ${about.padEnd(11)}  ${text}`)
       if (result === 'fix') isWell = false
     }
   }

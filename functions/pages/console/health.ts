@@ -1,6 +1,8 @@
 // The first line of "Now": whether Foghorn sees the VMs and reaches people. Without it, a relay that sees
 // nothing would look like one that has nothing to show.
 import { html } from 'hono/html'
+import type { EventSummary } from '../../core/event/summary.ts'
+import { relative } from '../../core/event/time.ts'
 import type { Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
@@ -167,7 +169,7 @@ function troublePart({ name, path, why, since, fallback }: Trouble, now: number)
 }
 
 /** Shown while no event is open: only beacons that report, or Azure's list, can say that there is none. */
-export function emptyPart(health: Health, base: string): Html {
+export function emptyPart(health: Health, base: string, last: Html | string = ''): Html {
   const { reporting, silent, missing, azure, channels } = health
   if (reporting === 0 && azure === undefined && describeCount(silent) === 0) {
     return firstSteps(health, base)
@@ -182,7 +184,14 @@ export function emptyPart(health: Health, base: string): Html {
   if (channels.works === 0) {
     return html`<p class="empty ask"><b>All quiet.</b> ${quiet} No channel has accepted a message yet: send a test, or run a drill.</p>`
   }
-  return html`<p class="empty good"><b>All quiet.</b> ${quiet}</p>`
+  return html`<p class="empty good"><b>All quiet.</b> ${quiet} ${last}</p>`
+}
+
+/** The newest event, while none is open. */
+export function describeLast(last: EventSummary | undefined, now: number): string {
+  if (last === undefined) return 'No event has been seen yet.'
+  const { eventType, vms, firstSeenAt } = last
+  return `The last event: ${eventType} of ${plain(vms[0] ?? 'unnamed VMs')}, ${relative(firstSeenAt, now)}.`
 }
 
 /** What is left to do on a fresh relay, each with its command. */

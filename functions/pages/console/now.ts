@@ -9,7 +9,7 @@ import { stateWords, type Tone } from '../../core/event/words.ts'
 import type { Html } from '../event.ts'
 import { describeState } from '../state.ts'
 import { whole } from '../times.ts'
-import { emptyPart, type Health, stripPart, type Trouble } from './health.ts'
+import { describeLast, emptyPart, type Health, stripPart, type Trouble } from './health.ts'
 import {
   type Card,
   chooseGroup,
@@ -124,14 +124,14 @@ ${next === undefined || nextCluster === undefined || cards.length < 3 ? '' : htm
 ${readOnly === undefined ? '' : html`<p class="note">${readOnly}</p>`}
 ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${said}</p>`}
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
-${cards.length > 0 ? '' : nonePart(base, filter, health)}
+${cards.length > 0 ? '' : nonePart(base, filter, health, describeLast(last, now))}
 ${groups.map((group) => section(group, all.get(group) ?? [], countText(group), now))}
 ${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
 }
 
 /** No event is open, or none that the filter lets through. */
-function nonePart(base: string, filter: ShownFilter, health: Health): Html {
-  if (!isFiltered(filter)) return emptyPart(health, base)
+function nonePart(base: string, filter: ShownFilter, health: Health, last: string): Html {
+  if (!isFiltered(filter)) return emptyPart(health, base, last)
   return html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>`
 }
 

@@ -2,10 +2,9 @@
 // group, as many as fit. The program of the page turns further lines every 15 s; without it, the first ones stay.
 import { html } from 'hono/html'
 import type { EventSummary } from '../../core/event/summary.ts'
-import { relative } from '../../core/event/time.ts'
 import type { Tone } from '../../core/event/words.ts'
 import type { Html } from '../event.ts'
-import { type Health, stripPart, type Trouble } from './health.ts'
+import { describeLast, type Health, stripPart, type Trouble } from './health.ts'
 
 /** One event, or several of one scale set. */
 export interface WallLine {
@@ -47,9 +46,5 @@ ${strip}
 function quietPart({ health, last }: Wall, now: number): Html {
   const sees = health.reporting > 0 || health.azure?.isFresh === true
   const words = sees ? 'All quiet' : 'Foghorn sees no VM'
-  const before =
-    last === undefined
-      ? 'No event has been seen yet.'
-      : `The last event: ${last.eventType} of ${last.vms[0] ?? 'unnamed VMs'}, ${relative(last.firstSeenAt, now)}.`
-  return html`<div class="calm ${sees ? 'good' : 'ask'}"><p><b>${words}</b></p><p>${before}</p></div>`
+  return html`<div class="calm ${sees ? 'good' : 'ask'}"><p><b>${words}</b></p><p>${describeLast(last, now)}</p></div>`
 }
