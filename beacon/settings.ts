@@ -1,6 +1,6 @@
 // The beacon's settings. Reports all mistakes at once, and never shows the fleet's key.
 import type { Level } from '../shared/log.ts'
-import { secretsInUrl } from '../shared/mask.ts'
+import { secretsInProxy } from '../shared/mask.ts'
 import type { ProxyEnvironment } from './exchange.ts'
 import { allNames, type Environment, keyWanted, readVariables } from './variables.ts'
 
@@ -63,7 +63,7 @@ export function readEnvironment(environment: Environment): Settings | { problems
     },
     secrets: [
       ...(key === undefined ? [] : [key, key.replace(/^whsec_/, '')]),
-      ...secretsInUrl(HTTPS_PROXY),
+      ...secretsInProxy(HTTPS_PROXY),
     ],
   }
 }

@@ -83,7 +83,7 @@ export const momentTexts: Record<Moment, string> = {
   not_ready:
     'A rule with `whenReady` or `maxConcurrent` waited in vain: people are asked. The message names the VMs and says why.',
   reminder: 'Nobody has decided, and NotBefore is as near as the route sets.',
-  approved: 'A person or a rule approved the event: it starts now.',
+  approved: 'A person or a rule approved the event. Azure is told, usually within seconds.',
   declined: 'A person chose *not now*.',
   stuck:
     'An approved event has not started: no beacon could tell Azure for 30 s (90 s if NotBefore is far), or Azure was told 10 min ago.',

@@ -230,11 +230,18 @@ function base64Within(bytes: number[], before: number): string {
 export function secretsInUrl(url = ''): string[] {
   if (!URL.canParse(url)) return []
   const { username, password } = new URL(url)
-  // some proxies take a token as the user
-  if (password === '') return username === '' ? [] : [username, decoded(username), `${username}:`]
+  if (password === '') return []
   // as the client sends them, in base64
   const pair = `${decoded(username)}:${decoded(password)}`
   return [`${username}:${password}`, pair, password, decoded(password)]
+}
+
+/** Some proxies take a token as the user, without a password. */
+export function secretsInProxy(url = ''): string[] {
+  if (!URL.canParse(url)) return []
+  const { username, password } = new URL(url)
+  if (password !== '' || username === '') return secretsInUrl(url)
+  return [username, decoded(username), `${username}:`]
 }
 
 /** The address as it may be shown, even if it is no valid one. */

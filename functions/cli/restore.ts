@@ -22,7 +22,7 @@ import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import { checkBackup, databaseName, openFile } from '../store/sqlite-file.ts'
 import { command, wrong } from './command.ts'
-import { actAsOwner, assertOwnFiles, findPlace, isLocked, mayOpenAsRoot } from './owner-rights.ts'
+import { actAsOwner, findPlace, isLocked, mayOpenAsRoot } from './owner-rights.ts'
 
 /** Only the relay's own user may read events, names of VMs and decisions. */
 const ownerOnly = 0o600
@@ -66,7 +66,11 @@ Example:
       )
     }
     const isPrivate = acts === 'out_of_reach'
-    if (early === undefined && isPrivate) assertOwnFiles([resolve(file)], existing.real)
+    if (early === undefined && !mayOpenAsRoot(file)) {
+      throw wrong(
+        `others may put another file in the place of "${file}"; copy it into a folder where only root may write`,
+      )
+    }
     const source = early ?? openBackup(file)
     const fresh = `${isPrivate ? folder : path}.${randomUUID()}.restoring`
     try {

@@ -3,7 +3,7 @@
 
 import { FoghornError, messageOf } from '../../shared/errors.ts'
 import type { Level } from '../../shared/log.ts'
-import { secretsInUrl } from '../../shared/mask.ts'
+import { secretsInProxy, secretsInUrl } from '../../shared/mask.ts'
 import { fromBase64, toBase64 } from '../../shared/signature.ts'
 import type { HostIdentity } from '../azure/tokens.ts'
 import { type Config, listSecrets, readConfig } from '../config/config.ts'
@@ -73,7 +73,7 @@ export function readEnvironment<More>(
 /** No log line may show these. */
 export function allSecrets({ config, linkKeys, adminKey, proxy, asWritten }: Common): string[] {
   const keys = [...linkKeys.map(toBase64), adminKey ?? '']
-  return [...listSecrets(config), ...keys, ...secretsInUrl(proxy?.url), ...asWritten]
+  return [...listSecrets(config), ...keys, ...secretsInProxy(proxy?.url), ...asWritten]
 }
 
 /** Secrets in the form that the owner wrote: base64 has several, and a connection string contains a key. */

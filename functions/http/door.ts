@@ -4,7 +4,7 @@
 // pages of one event have another door of the same kind, as people wait for them.
 import type { Context, MiddlewareHandler } from 'hono'
 import { cutSlices } from '../../shared/slices.ts'
-import { type Access, describeAccess } from '../core/rules/access.ts'
+import { type Access, nameOwner } from '../core/rules/access.ts'
 import type { Relay } from '../use-cases/relay.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
@@ -20,8 +20,8 @@ const maxWaiting = 100
 type Asker = Access | 'stranger' | { holder: string; link: string }
 
 export interface Door {
-  /** Calls `answer` when it is this asker's turn. `full`: too many of the asker's requests wait. */
-  pass<Answer>(asker: Asker, answer: () => Promise<Answer>): Promise<Answer | 'full'>
+  /** Calls `answer` when it is this asker's turn. `full`: `most` of the asker's requests wait. */
+  pass<Answer>(asker: Asker, answer: () => Promise<Answer>, most?: number): Promise<Answer | 'full'>
 }
 
 type Enter = () => void
@@ -50,12 +50,12 @@ export function createDoor({
     requests.clear()
   }
   return {
-    async pass(asker, answer) {
+    async pass(asker, answer, most = maxWaiting) {
       const { who, link } = nameAsker(asker)
       if (inside < readPlaces) inside += 1
       else {
         const links = requests.get(who) ?? createTurns()
-        if (links.countOf(link) >= maxWaiting) return 'full'
+        if (links.countOf(link) >= most) return 'full'
         await wait(who, links, link)
       }
       try {
@@ -71,8 +71,7 @@ export function createDoor({
 function nameAsker(asker: Asker): { who: string; link: string } {
   if (asker === 'stranger') return { who: asker, link: '' }
   if ('holder' in asker) return { who: `holder ${asker.holder}`, link: asker.link }
-  if (asker.by === 'token') return { who: `token ${asker.first ?? asker.id}`, link: asker.id }
-  return { who: describeAccess(asker), link: '' }
+  return { who: nameOwner(asker), link: asker.by === 'token' ? asker.id : '' }
 }
 
 /** Middleware behind `admit`. */

@@ -1,7 +1,7 @@
 // How often one asker may make the relay send something at once: pings and tests to an address of the
 // asker's choice, and drills, which wake people. Each process counts for itself.
 import type { Context, MiddlewareHandler } from 'hono'
-import { type Access, describeAccess } from '../core/rules/access.ts'
+import { nameOwner } from '../core/rules/access.ts'
 import { minuteMs } from '../core/units.ts'
 import { readAccess } from './api/access.ts'
 import { problem } from './problem.ts'
@@ -18,7 +18,7 @@ export function limitRates(now: () => number): (name: RateName) => MiddlewareHan
   const taken = { endpoints: new Map<string, number[]>(), drills: new Map<string, number[]>() }
   return (name) => async (c, next) => {
     const { most, ms } = rates[name]
-    const asker = nameAsker(readAccess(c))
+    const asker = nameOwner(readAccess(c))
     const at = now()
     const isRecent = (one: number) => one <= at && at - one < ms
     for (const [other, times] of taken[name]) if (!times.some(isRecent)) taken[name].delete(other)
@@ -35,11 +35,6 @@ export function limitRates(now: () => number): (name: RateName) => MiddlewareHan
 function forget(times: number[] | undefined, at: number): void {
   const place = times?.indexOf(at) ?? -1
   if (place !== -1) times!.splice(place, 1)
-}
-
-/** The tokens that one token has made are one asker. */
-function nameAsker(access: Access): string {
-  return access.by === 'token' ? `token ${access.first ?? access.id}` : describeAccess(access)
 }
 
 function refuse(c: Context, name: RateName, waitMs: number): Response {

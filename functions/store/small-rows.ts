@@ -31,7 +31,7 @@ export function createRows<Fields extends object, Key = void>(
   return {
     read,
     /**
-     * Replaces the fields by what `decide` makes of them, which decides again each time another worker was faster.
+     * Replaces the fields by what `decide` makes of them. If another worker was faster, `decide` is called again.
      * Writes nothing if `decide` returns undefined, or the row as it is. Returns the row before, and what
      * `decide` returned last. Throws FoghornError `storage_busy` if others were faster each time.
      */

@@ -31,8 +31,8 @@ export type InTurn = <Done>(work: () => Promise<Done>) => Promise<Done | 'full'>
 export const atOnce: InTurn = (work) => work()
 
 /**
- * `busy`: other workers were always faster for one of the events, or too many wait for their turn. Throws the first failure. The other
- * events are stored in both cases.
+ * `busy`: other workers were always faster for one of the events, or too many wait for their turn. Throws the first
+ * failure. The other events are stored in both cases.
  */
 export async function joinEvents(
   relay: Relay,
@@ -87,7 +87,7 @@ const lasting: Record<string, string> = {
   data_damaged: 'what the relay stored of the event is damaged',
 }
 
-function lastingReason(error: unknown): string | undefined {
+export function lastingReason(error: unknown): string | undefined {
   return error instanceof FoghornError ? lasting[error.code] : undefined
 }
 

@@ -7,7 +7,7 @@ import { eventGrid } from '../core/event/sight.ts'
 import { findFleet } from '../core/rules/config.ts'
 import { minuteMs } from '../core/units.ts'
 import { outsideRow } from '../store/small-rows.ts'
-import { isOutage, joinOne } from './join-events.ts'
+import { isOutage, joinOne, lastingReason } from './join-events.ts'
 import { raiseOverLimits } from './receive-report.ts'
 import type { Relay } from './relay.ts'
 import { raiseTrouble } from './trouble.ts'
@@ -23,7 +23,7 @@ const doubtMs = 15 * minuteMs
 /** Each new event that Event Grid tells of asks for it. Approvals need the quota. */
 const listEveryMs = 5_000
 
-/** `busy`: other workers were always faster. One that cannot be stored is logged, and keeps no other back. */
+/** `busy`: it must come again. An event that cannot be stored is logged, and keeps no other back. */
 export async function joinPublished(
   relay: Relay,
   fleet: string,
@@ -33,9 +33,11 @@ export async function joinPublished(
     return await join(relay, fleet, published)
   } catch (error) {
     if (isOutage(error)) throw error
+    // the same again would fail as well
+    const isLasting = lastingReason(error) !== undefined
     const { eventId } = published.event
     relay.log.error('event_failed', { fleet, eventId, vm: published.by, error: messageOf(error) })
-    return 'joined'
+    return isLasting ? 'joined' : 'busy'
   }
 }
 

@@ -10,6 +10,7 @@ import { hash } from '../core/hash.ts'
 import { dayMs } from '../core/units.ts'
 import { routingRow } from '../store/small-rows.ts'
 import { commitEvent } from './commit-event.ts'
+import { isOutage } from './join-events.ts'
 import { channelFacts, type Relay } from './relay.ts'
 
 /** More open events hear of new channels with their next message. */
@@ -29,17 +30,8 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   const lost = new Map<string, number>()
   const open = last === undefined ? [] : await store.listOpen(Object.keys(config.fleets), maxEvents)
   for (const record of open) {
-    try {
-      const deliveries = await store.readDeliveries(record)
-      const reached = new Set(deliveries.map(({ channel }) => channel))
-      const left = gone.filter((channel) => reached.has(channel))
-      for (const channel of left) lost.set(channel, (lost.get(channel) ?? 0) + 1)
-      if (reachesMore(config.routes, channelFacts(relay), record, deliveries, relay.now()))
-        await reroute(relay, record)
-    } catch (error) {
-      // one that is damaged keeps no other from its channels
-      const { fleet, eventId } = record
-      log.error('reroute_failed', { fleet, eventId, error: messageOf(error) })
+    for (const channel of await rerouteOne(relay, record, gone)) {
+      lost.set(channel, (lost.get(channel) ?? 0) + 1)
     }
   }
   for (const [channel, events] of lost) {
@@ -49,6 +41,22 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   const removed = removedChannels(relay)
   // in a conflict, another worker did the same
   await routingRow.write(store, { of, channels, removed }, last?.version ?? 0)
+}
+
+/** Returns which channels that are gone the event had reached. A damaged event keeps no other from its channels. */
+async function rerouteOne(relay: Relay, record: EventRecord, gone: string[]): Promise<string[]> {
+  try {
+    const deliveries = await relay.store.readDeliveries(record)
+    const { routes } = relay.config
+    if (reachesMore(routes, channelFacts(relay), record, deliveries, relay.now()))
+      await reroute(relay, record)
+    return gone.filter((name) => deliveries.some(({ channel }) => channel === name))
+  } catch (error) {
+    if (isOutage(error)) throw error
+    const { fleet, eventId } = record
+    relay.log.error('reroute_failed', { fleet, eventId, error: messageOf(error) })
+    return []
+  }
 }
 
 async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<void> {

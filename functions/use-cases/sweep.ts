@@ -11,7 +11,7 @@ import { takeSlotIfDue } from './take-slot.ts'
 import { mustTellAzure, tellAzure } from './tell-azure.ts'
 
 const maxEventsPerSweep = 200
-/** Sending waits for the sweep, so the rest waits for the next one, which comes at once. */
+/** Sending waits for the sweep, so after this time the other events wait for the next one. */
 const maxSweepMs = 2_000
 
 /**
@@ -19,10 +19,10 @@ const maxSweepMs = 2_000
  * these stay due, and the others go on. Returns how many failed.
  */
 export async function sweep(relay: Relay): Promise<number> {
-  const from = relay.now()
   let failed = 0
   for (const one of sweeps) failed += await attempt(relay, () => one(relay))
   failed += await attempt(relay, () => reconcile(relay).then(() => 0))
+  const from = relay.now()
   // what the list has changed is due a moment after it was written
   const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
   for (const key of due) {

@@ -64,7 +64,7 @@ export async function tellAzure(relay: Relay, key: EventKey, known: EventRecord)
       return { record, moments: [] }
     },
   })
-  // only now: with the result, the event is not stuck. Of others, the list has its own time
+  // only now: with the result, the event is not stuck. The rest of the list is joined at its own times
   const own = listed.filter(({ event }) => event.eventId === key.eventId)
   await joinListed(relay, own)
 }

@@ -1,6 +1,6 @@
 // Addresses with a password: what may be shown of one, and what is secret in it.
 import { expect, test } from 'vitest'
-import { secretsInUrl, withoutPassword } from '../../shared/mask.ts'
+import { secretsInProxy, secretsInUrl, withoutPassword } from '../../shared/mask.ts'
 
 test.each([
   ['https://relay.example.com/', 'https://relay.example.com/'],
@@ -13,9 +13,10 @@ test.each([
   expect(withoutPassword(url)).toBe(shown)
 })
 
-test('a user without a password may be a token', () => {
-  expect(secretsInUrl('http://tok3n-of-a-proxy@proxy.example:8080')).toEqual(
+test('the user of a proxy without a password may be a token', () => {
+  expect(secretsInProxy('http://tok3n-of-a-proxy@proxy.example:8080')).toEqual(
     expect.arrayContaining(['tok3n-of-a-proxy', 'tok3n-of-a-proxy:']),
   )
-  expect(secretsInUrl('http://proxy.example:8080')).toEqual([])
+  expect(secretsInProxy('http://proxy.example:8080')).toEqual([])
+  expect(secretsInUrl('postgres://postgres@db.example/foghorn')).toEqual([])
 })

@@ -110,17 +110,16 @@ function goneProvenAt(record: OpenRecord, listening: Listening): number {
     Math.max(lacksSince, from),
   )
   // where no affected VM is heard, as many onlookers say the one as the other
-  const most = affected.some((one) => isSeeing(one, listening))
-    ? Math.ceil(lackTimes.length / 2) - 1
-    : Math.floor(lackTimes.length / 2)
-  const half = lackTimes.sort((a, b) => a - b)[most] ?? never
+  const isHeard = affected.some((one) => isSeeing(one, listening))
+  const needed = isHeard ? Math.ceil(lackTimes.length / 2) : Math.floor(lackTimes.length / 2) + 1
+  const half = lackTimes.sort((a, b) => a - b)[needed - 1] ?? never
   return Math.min(allProvenAt, half + halfMs)
 }
 
 /** No affected VM lacks it: none has spoken yet, or it restarts. Nor does Azure's list lack it. */
 function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
-  const isOfOne = (one: Sight) => one.beacon === resourceGraph || isAffected(facts, one)
-  return !sights.some((one) => isOfOne(one) && one.missing !== undefined)
+  const knows = (one: Sight) => one.beacon === resourceGraph || isAffected(facts, one)
+  return !sights.some((one) => knows(one) && one.missing !== undefined)
 }
 
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {

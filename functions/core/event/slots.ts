@@ -8,11 +8,18 @@ import { knownVm, tagIn } from '../rules/match.ts'
 import { mayTakeSlots, type PolicyRule, ruleFor } from '../rules/policy.ts'
 import { knownVms } from './drill.ts'
 import type { EventRecord, OpenRecord } from './event.ts'
-import { undecidable } from './facts.ts'
+import { type Facts, undecidable } from './facts.ts'
 import type { HookState, Slot } from './hook-state.ts'
 import { awaitedUntil } from './readiness.ts'
 import { lastAccepted } from './scope.ts'
-import { isAffected, type KnownVm, type Listening, resourceGraph, type Sight } from './sight.ts'
+import {
+  isAffected,
+  type KnownVm,
+  type Listening,
+  lagMs,
+  resourceGraph,
+  type Sight,
+} from './sight.ts'
 
 /** How many VMs an event takes of each group. */
 type Groups = Record<string, number>
@@ -49,7 +56,7 @@ const maxLooked = 5
 /** Groups of one holder. Azure hits VMs of one set at a time, which has one group, or a few tags. */
 const maxGroups = 50
 const idLength = 32
-/** Who shows an event again after its end does so by then: see is-back.ts. */
+/** An event that ended may come back: for so long, its holder is kept, and a doubtful end does not free its slot. */
 const doubtMs = 5 * 60_000
 /** A turn ends by then. `restore` itself may take 10 minutes. */
 const restoreWithinMs = 15 * 60_000
@@ -105,7 +112,9 @@ export function listRivals(
   const others = holders.filter((one) => !isSame(one, own))
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
   const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
-  const from = (Math.floor(now / slotEveryMs) * maxLooked) % others.length
+  // another place each time, however often the event asks
+  const place = hash(`${own.eventId} ${Math.floor(now / slotEveryMs)}`).slice(0, 8)
+  const from = Number.parseInt(place, 16) % others.length
   const looked = isFull ? others.slice(from, from + maxLooked) : []
   return others.filter(
     (one) => looked.includes(one) || Object.keys(groups).some((id) => id in one.groups),
@@ -147,7 +156,7 @@ function withMost(before: Groups, groups: Groups): Groups {
 
 /**
  * Whether a holder counts, by the stored record of its event. `ended`: the event is over and its VMs are back.
- * If the event comes back, the holder counts again. `gone`: it never will.
+ * If the event comes back, the holder counts again. `gone`: the holder is not kept.
  */
 export function standingOf(
   { epoch }: Holder,
@@ -177,8 +186,10 @@ function mayBeBack({ ended, facts, sights }: EventRecord, now: number): boolean 
     (one) => (ended?.by === 'azure' && one.beacon === resourceGraph) || isAffected(facts, one),
   )
   if (ended?.by === undefined || isShown) return false
-  const isHeard = sights.some((one) => isAffected(facts, one) && one.heardAt > ended.at)
-  return now - ended.at < (isHeard ? doubtMs : restoreWithinMs)
+  const affected = sights.filter((one) => isAffected(facts, one))
+  const areUp = affected.length > 0 && affected.every(({ heardAt }) => heardAt >= ended.at + lagMs)
+  const mayBeDown = !areUp && !isGoneBy(facts)
+  return now - ended.at < (mayBeDown ? restoreWithinMs : doubtMs)
 }
 
 /**
@@ -189,13 +200,18 @@ function isRestoring({ facts, ended }: EventRecord, sight: Sight): boolean {
   const { hooks = {}, restores, goodbye } = sight
   if (!isAffected(facts, sight)) return false
   if (hooks.restore !== undefined) return waiting.includes(hooks.restore.state)
-  const isGone = gone.some((type) => isSameName(type, facts.eventType)) || goodbye === 'removed'
+  const isGone = isGoneBy(facts) || goodbye === 'removed'
   if (isGone || ended?.outcome === 'lost' || restores !== true) return false
   return hooks.prepare !== undefined && hooks.prepare.state !== 'planned'
 }
 
 /** Azure brings no VM back after these. */
 const gone = ['Preempt', 'Terminate']
+
+function isGoneBy({ eventType }: Facts): boolean {
+  return gone.some((type) => isSameName(type, eventType))
+}
+
 const waiting: HookState['state'][] = ['planned', 'running', 'refused']
 
 /**

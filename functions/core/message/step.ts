@@ -7,6 +7,7 @@ import { undecidable } from '../event/facts.ts'
 import { takesVm } from '../event/is-over.ts'
 import { lastingClock, minuteUtc, utc } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
+import { chooseWait, type Wait } from '../event/words.ts'
 import { dayMs } from '../units.ts'
 import {
   byItself,
@@ -56,6 +57,11 @@ export function asksFor(event: EventView, now: number): boolean {
     event.ended === undefined &&
     event.decided?.decision !== 'approved'
   )
+}
+
+/** What an undecided event waits for. */
+export function findWait(event: EventView, now: number): Wait {
+  return chooseWait(event.facts, event.policy.decide, asksFor(event, now))
 }
 
 export function composeLines(

@@ -51,7 +51,7 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(decided?.at)}${but(event)}: ${subject}`
+      return `Approved${on(decided?.at)}${whyNotYet(event)}: ${subject}`
     case 'declined':
       return `Left to Azure: ${subject}${due}`
     case 'stuck':
@@ -71,7 +71,7 @@ function titleWith(
 }
 
 /** A push shows nothing but the title. */
-function but({ unheard }: EventView): string {
+function whyNotYet({ unheard }: EventView): string {
   return unheard === undefined ? '' : ', but nobody can tell Azure'
 }
 

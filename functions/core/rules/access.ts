@@ -136,6 +136,11 @@ export function toDecider(access: Access): Decider {
   return { how: 'token', who: `${access.id}/${access.name}` }
 }
 
+/** Who is behind a credential: the tokens that one token has made are one owner's. */
+export function nameOwner(access: Access): string {
+  return access.by === 'token' ? `token ${access.first ?? access.id}` : describeAccess(access)
+}
+
 /** Names the user in a log line and in a list: `admin`, `token:4f0c…/inventory`. */
 export function describeAccess(access: Access): string {
   const { how, who } = toDecider(access)

@@ -1,12 +1,12 @@
 // Hands few large bodies over in one turn of the event loop, so that others get theirs between two. Anybody may send
 // hundreds at once, and to check who sent one takes half a millisecond.
 
-/** A report of an event or two is smaller. */
-const largeBytes = 8 * 1024
+import { usualBytes } from '../../http/beacons/request.ts'
+
 const perTurn = 2
 
 /** Calls `work` at once for a small body, else in its turn. */
-export function createTurns(limits = { largeBytes, perTurn }) {
+export function createTurns(limits = { largeBytes: usualBytes, perTurn }) {
   const waiting: (() => void)[] = []
   const turn = () => {
     for (const work of waiting.splice(0, limits.perTurn)) work()

@@ -61,12 +61,9 @@ export function consolePages({
     // after the sign-in, only a page can be shown again
     const to = isPage ? c.req.path.replace(/^\/console/, '') : ''
     const search = c.req.method === 'GET' ? new URL(c.req.url).search : ''
-    const answered = await door.pass('stranger', async () =>
-      to === '' || to === '/'
-        ? showSignIn(relay, c, { status: 200, to: chooseStart(c, search) })
-        : goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`),
-    )
-    return answered === 'full' ? refuseBusy(c, 'of others') : answered
+    if (to === '' || to === '/')
+      return showSignIn(relay, c, { status: 200, to: chooseStart(c, search) })
+    return goTo(c, relay, `?${new URLSearchParams({ to: to + search })}`)
   }
   const { gets, decisions, posts } = consoleRoutes(relay, { door, eventDoor })
   for (const [path, show] of Object.entries(gets)) pages.get(path, shown(inTurn(show), true))

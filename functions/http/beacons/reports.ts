@@ -20,12 +20,13 @@ import {
 import { cut } from '../../../shared/text.ts'
 import { shownState } from '../../core/event/beacon-state.ts'
 import { unsupported } from '../../core/rules/beacon-version.ts'
+import { atOnce, type InTurn } from '../../use-cases/join-events.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { type Refusal, readIncoming, refuse } from '../problem.ts'
 import { type Route, route, type Shared } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
-import { type Incoming, type InTurn, type Refused, readRequest } from './request.ts'
+import { type Incoming, type Refused, readRequest, usualBytes } from './request.ts'
 
 const checkCode = 'check_malformed'
 
@@ -77,24 +78,27 @@ function createVersionNotes({ log }: Relay): NoteVersion {
   }
 }
 
-/** Characters of a report of an event or two. */
-const usualLength = 8_192
+/** Large reports of a fleet that wait at a time. */
+const maxLarge = 1_000
+/** Reports of more than 64 KB. */
+const maxHuge = 100
+const hugeLength = 65_536
 
 async function takeReport(
   { relay, refusals, reportDoor }: Needed,
   noteVersion: NoteVersion,
   incoming: Incoming,
 ): ReturnType<TakeReport> {
-  const inTurn: InTurn = (fleet, work) =>
-    incoming.text.length <= usualLength
-      ? work()
-      : reportDoor.pass({ holder: fleet, link: '' }, work)
+  const { length } = incoming.text
+  const [link, most] = length > hugeLength ? ['huge', maxHuge] : ['large', maxLarge]
+  const turnOf = (fleet: string): InTurn =>
+    length <= usualBytes ? atOnce : (work) => reportDoor.pass({ holder: fleet, link }, work, most)
   const request = await readRequest(
     relay,
     refusals,
     incoming,
     { schema: reportSchema, code: malformedCode },
-    inTurn,
+    turnOf,
   )
   if ('refusal' in request) return request
   const { fleet, sender, body, refuse } = request
@@ -102,9 +106,8 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, (work) =>
-    inTurn(fleet, work),
-  )
+  const inTurn = turnOf(fleet)
+  const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
     return refuse({ status: 409, code: 'too_many_beacons', detail: received.reason })

@@ -7,6 +7,7 @@ import { shownName } from '../../../shared/presentable.ts'
 import { fleetHeader } from '../../../shared/report.ts'
 import { cut } from '../../../shared/text.ts'
 import type { FrequentLog } from '../../use-cases/frequent-log.ts'
+import { atOnce, type InTurn } from '../../use-cases/join-events.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import type { Refusal } from '../problem.ts'
 import { authenticate, type Sender } from './authenticate.ts'
@@ -52,10 +53,8 @@ export async function readSigned(
   return { fleet: name, sender, text }
 }
 
-/** Does the work when it is this fleet's turn. `full`: too many wait. */
-export type InTurn = <Done>(fleet: string, work: () => Promise<Done>) => Promise<Done | 'full'>
-
-const atOnce: InTurn = (_fleet, work) => work()
+/** A report of an event or two is not larger. */
+export const usualBytes = 8 * 1024
 
 /** `code`: of the refusal of a wrong body. */
 interface Expected<Body> {
@@ -69,11 +68,11 @@ export async function readRequest<Body extends z.core.$ZodType>(
   refusals: FrequentLog,
   incoming: Incoming,
   expected: Expected<Body>,
-  inTurn = atOnce,
+  turnOf: (fleet: string) => InTurn = () => atOnce,
 ): Promise<BeaconRequest<z.output<Body>> | Refused> {
   const signed = await readSigned(relay, refusals, incoming)
   if ('refusal' in signed) return signed
-  const read = await inTurn(signed.fleet, async () => readBody(refusals, signed, expected))
+  const read = await turnOf(signed.fleet)(async () => readBody(refusals, signed, expected))
   return read === 'full'
     ? refuseRequest(refusals, tooMany, { fleet: signed.fleet, json: null })
     : read

@@ -109,7 +109,7 @@ async function readOpen(
     channelsInTrouble(relay),
     readOverview(relay, absentReaders, fleets),
     Promise.all(readParts.map((read) => read(relay))),
-    // of a part of them, the others would look as if all had heard
+    // if some rows named channels and others did not, the others would look untroubled
     ...(records.length > maxNotified ? [] : records).map((record) => store.readDeliveries(record)),
   ])
   const removed = removedChannels(relay)

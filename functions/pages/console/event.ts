@@ -8,7 +8,7 @@ import { publishers } from '../../core/event/published.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { minuteUtc, utc } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
-import { chooseWait, stateWords } from '../../core/event/words.ts'
+import { stateWords } from '../../core/event/words.ts'
 import { drillLine, drillMark } from '../../core/message/message.ts'
 import {
   askedBy,
@@ -22,7 +22,7 @@ import {
   describeWorkloads,
   plain,
 } from '../../core/message/phrases.ts'
-import { asksFor } from '../../core/message/step.ts'
+import { findWait } from '../../core/message/step.ts'
 import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart } from '../event.ts'
 import { allNames, listKnownVms } from '../facts.ts'
 import { placed } from '../timeline.ts'
@@ -159,11 +159,9 @@ function vmLinks(base: string, record: EventRecord): Html {
 
 function stateIn(record: EventRecord, now: number): string {
   const { inferred } = record.ended ?? {}
-  const { facts, policy } = record
   const step = chooseStep(record)
-  const wait = chooseWait(facts, policy.decide, asksFor(toView(record), now))
   return (
-    stateWords[step === 'open' ? wait : step].word +
+    stateWords[step === 'open' ? findWait(toView(record), now) : step].word +
     (inferred === undefined ? '' : ` (${describeInference(inferred)})`)
   )
 }

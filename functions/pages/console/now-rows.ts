@@ -8,12 +8,11 @@ import type { EventRecord } from '../../core/event/event.ts'
 import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, remaining, span } from '../../core/event/time.ts'
 import { toView } from '../../core/event/view.ts'
-import { chooseWait } from '../../core/event/words.ts'
 import { maxReasonLength } from '../../core/limits.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { chooseVerb, describeSubject, plain, typeIn, vmsIn } from '../../core/message/phrases.ts'
 import { approvesUnready } from '../../core/message/readiness.ts'
-import { asksFor } from '../../core/message/step.ts'
+import { findWait } from '../../core/message/step.ts'
 import { minuteMs } from '../../core/units.ts'
 import { displays } from '../../features/rules.ts'
 import {
@@ -50,7 +49,7 @@ export type Group = (typeof groups)[number]
 export function chooseGroup(record: EventRecord, now: number): Group {
   const step = chooseStep(record)
   if (step === 'started' || step === 'stuck') return step
-  const wait = chooseWait(record.facts, record.policy.decide, asksFor(toView(record), now))
+  const wait = findWait(toView(record), now)
   return step === 'open' || wait === 'advice' ? wait : 'azure'
 }
 

@@ -4,10 +4,10 @@ import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { toView } from '../../core/event/view.ts'
-import { chooseWait, stateWords } from '../../core/event/words.ts'
+import { stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain } from '../../core/message/phrases.ts'
-import { asksFor } from '../../core/message/step.ts'
+import { findWait } from '../../core/message/step.ts'
 import { hourMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
@@ -120,8 +120,8 @@ type ShownState = (typeof shownStates)[number]
 
 function chooseState({ record }: Slot, now: number): ShownState {
   const step = chooseStep(record)
-  const wait = chooseWait(record.facts, record.policy.decide, asksFor(toView(record), now))
-  return shownStates.find((one) => one === (step === 'open' ? wait : step)) ?? 'azure'
+  const state = step === 'open' ? findWait(toView(record), now) : step
+  return shownStates.find((one) => one === state) ?? 'azure'
 }
 
 /** What each colour stands for. */

@@ -7,7 +7,7 @@ import { maskOf } from '../../../shared/mask.ts'
 import { visible } from '../../../shared/presentable.ts'
 import { cut } from '../../../shared/text.ts'
 import type { DatabaseAddress } from './address.ts'
-import type { Query } from './rows.ts'
+import { PostgresError, type Query } from './rows.ts'
 import { schema, schemaName, sql } from './schema.ts'
 
 /** Requests of beacons end after 5 s or more. */
@@ -246,12 +246,13 @@ function explain(
   mask: (text: string) => string,
 ): unknown {
   if (error instanceof FoghornError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const given = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = /^\w{1,64}$/.test(given) ? given : ''
   // what a server says may have anything in it
-  const given = error instanceof Error ? error.message || error.name : String(error)
-  const text = visible(cut(mask(cut(given, maxRead)), maxSaid))
+  const whole = error instanceof Error ? error.message || error.name : String(error)
+  const text = visible(cut(mask(cut(whole, maxRead)), maxSaid))
   const said = `PostgreSQL "${where}": ${text}${code === '' || text.includes(code) ? '' : ` (${code})`}`
-  const made = (own: string, what: string) => new FoghornError(own, `${said}; ${what}`)
+  const made = (own: string, what: string) => new PostgresError(own, `${said}; ${what}`, code)
   if (code === '53100') return made('disk_full', 'free space on the disk of the database')
   if (code === '42501')
     return made(

@@ -237,6 +237,15 @@ function entriesOf(before: readonly Key[], after: readonly Key[]) {
 }
 
 function isDeadlock(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === '40P01'
+  return error instanceof PostgresError && error.state === '40P01'
+}
+
+/** What PostgreSQL refused. `state`: postgresql.org/docs/current/errcodes-appendix.html */
+export class PostgresError extends FoghornError {
+  readonly state: string
+
+  constructor(code: string, message: string, state: string) {
+    super(code, message)
+    this.state = state
+  }
 }
