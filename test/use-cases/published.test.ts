@@ -1,16 +1,7 @@
 // Events that Azure publishes outside the VMs: through Event Grid, and in the list of Resource Graph.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { outsideRow } from '../../functions/store/small-rows.ts'
-import { cloudEvent } from '../simulator/event-grid.ts'
-import {
-  arm,
-  list,
-  publication,
-  publish,
-  send,
-  startWithAzure,
-  subscription,
-} from '../support/azure.ts'
+import { arm, list, publication, publish, startWithAzure, subscription } from '../support/azure.ts'
 import { has } from '../support/features.ts'
 import { linkOf, press, textOf } from '../support/people.ts'
 import {
@@ -383,18 +374,4 @@ describe('the inventory', () => {
     expect(asked()).toBe(2)
     expect(moments()).toEqual(['scheduled', 'approved'])
   })
-})
-
-test('an event whose row is damaged keeps no other of the list or of a batch from its own', async () => {
-  const otherId = 'b7061bac-afdc-4513-b24b-aa5f13a16123'
-  await startWithAzure()
-  const [own, other] = [publication(), publication({ eventId: otherId, vms: ['web_1'] })]
-  list(own)
-  await world.pass(minute)
-  const partition = `event|prod|${eventId}`
-  world.store.alter("UPDATE rows SET body = '{}' WHERE partition = ? AND row = 'event'", partition)
-  list(own, other)
-  await world.pass(61 * minute)
-  expect(await world.store.readEvent({ fleet: 'prod', eventId: otherId })).toBeDefined()
-  expect((await send([cloudEvent(own), cloudEvent(other)])).status).toBe(204)
 })

@@ -82,16 +82,3 @@ test('a channel that no open event had reached may go without a word', async () 
   await restart('two')
   expect(world.lines.join()).not.toContain('channel_removed')
 })
-
-test('an event whose message is damaged keeps no other from its new channels', async () => {
-  await restart('one')
-  await report(event(), event({ eventId: 'other', resources: ['web_1'] }))
-  const partition = `event|prod|${event().eventId}`
-  world.store.alter(
-    "UPDATE rows SET body = 'x' WHERE partition = ? AND row LIKE 'moment|%'",
-    partition,
-  )
-  await restart('two')
-  const others = world.sent.filter(({ body }) => body.includes('"other"'))
-  expect(others.map(({ url }) => new URL(url).hostname)).toContain('two.example')
-})
