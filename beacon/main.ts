@@ -4,7 +4,7 @@
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
-import { foreignOwnerOf } from '../shared/folder.ts'
+import { findForeignOwner } from '../shared/folder.ts'
 import { createLog, type Log } from '../shared/log.ts'
 import { maskOf, maskTokens } from '../shared/mask.ts'
 import { escapeUnseen } from '../shared/presentable.ts'
@@ -80,7 +80,7 @@ async function runBeacon(settings: Settings, isWithHooks = false): Promise<numbe
 async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<void> {
   const clock = systemClock
   const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
-  const owner = foreignOwnerOf(stateDirectory)
+  const owner = findForeignOwner(stateDirectory)
   if (owner !== undefined)
     throw new FoghornError(
       'state_dir_foreign',

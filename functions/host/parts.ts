@@ -6,7 +6,8 @@ import type { Hmac } from '../../shared/signature.ts'
 import { createAzureApis } from '../azure/apis.ts'
 import { createTokens } from '../azure/tokens.ts'
 import { azureSchema } from '../config/azure.ts'
-import { createEntra } from '../identity/entra.ts'
+import type { createEntra } from '../identity/entra.ts'
+import type { Identity } from '../identity/identity.ts'
 import { createPresses } from '../notify/all-presses.ts'
 import { notifiers } from '../notify/registry.ts'
 import { ClockWatch } from '../use-cases/clock-watch.ts'
@@ -18,7 +19,8 @@ import { readSmallFile } from './small-file.ts'
 /** Retries of one channel are logged at most this often: hundreds of messages may wait for a dead channel. */
 const retryLogMs = 60_000
 
-type Fetch = Parameters<typeof createEntra>[0]['fetch']
+type EntraOptions = Parameters<typeof createEntra>[0]
+type Fetch = EntraOptions['fetch']
 
 /** `fetchAzure` reads the keys of Entra, and what Azure says. It has no guard: only the owner chooses the address. */
 export function commonParts(
@@ -29,7 +31,7 @@ export function commonParts(
 ) {
   for (const entry of unreadExceptions(proxy?.except ?? ''))
     log.warn('proxy_entry_ignored', { entry })
-  const identity = createEntra({ fetch: fetchAzure, now: Date.now, log })
+  const identity = createLater({ fetch: fetchAzure, now: Date.now, log })
   return {
     config,
     log,
@@ -40,6 +42,18 @@ export function commonParts(
     now: Date.now,
     random: Math.random,
     wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  }
+}
+
+/** Loads the library with the first token: a relay whose beacons have keys starts without it. */
+function createLater(options: EntraOptions): Identity {
+  let loaded: Promise<Identity> | undefined
+  const load = async () => (await import('../identity/entra.ts')).createEntra(options)
+  return {
+    async verify(token, issuer) {
+      loaded ??= load()
+      return (await loaded).verify(token, issuer)
+    },
   }
 }
 

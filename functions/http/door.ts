@@ -1,7 +1,7 @@
 // The way in for requests that read or change much: those of owners, other systems, visitors of the console, and
 // pages of many events behind one link. Few are answered at a time, the askers take turns, and before each one the
 // relay takes what came in meanwhile. So a report waits for a few of them, however many there are. Decisions and the
-// pages of one event have another door of the same kind, as people wait for them.
+// pages of one event have another door of the same kind, as people wait for them, and large reports have a third.
 import type { Context, MiddlewareHandler } from 'hono'
 import { cutSlices } from '../../shared/slices.ts'
 import { type Access, nameOwner } from '../core/rules/access.ts'
@@ -14,10 +14,14 @@ import { createTurns, type Turns } from './turns.ts'
 const maxWaiting = 100
 
 /**
- * Strangers are one asker, and so are all holders of the links that one channel got about a fleet, and the tokens that
- * one token has made. These take turns by link or by token among themselves.
+ * Strangers are one asker, and so are all holders of the links that one channel got about a fleet, the tokens that one
+ * token has made, and the beacons of a fleet. These take turns by link, by token or by size among themselves.
  */
-type Asker = Access | 'stranger' | { holder: string; link: string }
+type Asker =
+  | Access
+  | 'stranger'
+  | { holder: string; link: string }
+  | { fleet: string; size: 'large' | 'huge' }
 
 export interface Door {
   /** Calls `answer` when it is this asker's turn. `full`: `most` of the asker's requests wait. */
@@ -71,6 +75,7 @@ export function createDoor({
 function nameAsker(asker: Asker): { who: string; link: string } {
   if (asker === 'stranger') return { who: asker, link: '' }
   if ('holder' in asker) return { who: `holder ${asker.holder}`, link: asker.link }
+  if ('fleet' in asker) return { who: `fleet ${asker.fleet}`, link: asker.size }
   return { who: nameOwner(asker), link: asker.by === 'token' ? asker.id : '' }
 }
 

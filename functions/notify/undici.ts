@@ -202,18 +202,18 @@ function agentFor(judge: Judge, plain: boolean, resolve: Resolve, proxy?: Forwar
 const maxAnswerBytes = 64 * 1024
 /** Bytes of an answer of Azure itself, which the relay reads by `fetch`. */
 const maxFetchedBytes = 17 * 1024 * 1024
-/** Each piece costs time, however short it is: so many, and one more for each 256 bytes that may come. */
+/** Each piece of an answer costs time, however short. So many may come, and one more for each 256 bytes. */
 const maxPieces = 1_000
 const pieceBytes = 256
-/** Servers send two tickets with a handshake. No bytes of tickets are counted, and each costs time. */
+/** Servers send two tickets with a handshake. Each costs time, and their bytes are not counted. */
 const maxTickets = 16
 const byFetch = /^user-agent: (node|undici)\r$/m
 let isWatching = false
 
 /**
  * Ends connections whose other side answers without end: by headers, by answers before the answer, by parts of the
- * framing, in pieces of one byte, by tickets of TLS. For all connections of this process, as undici shows each request that it sends. Of HTTP/2, nobody would see
- * the frames, so no agent offers it.
+ * framing, in pieces of one byte, by tickets of TLS. For all connections of this process, as undici shows each request
+ * that it sends. Of HTTP/2, nobody would see the frames, so no agent offers it.
  */
 function endFloods(): void {
   if (isWatching) return

@@ -5,13 +5,13 @@ import { slotToTake } from '../core/event/rule-approves.ts'
 import {
   asGrown,
   type Holder,
+  judgeHolder,
   listRivals,
   maxBehind,
   type SlotAnswer,
   type SlotAsked,
   type SlotRequest,
   slotRequestId,
-  standingOf,
   takeSlot as takeIn,
 } from '../core/event/slots.ts'
 import { slotRows } from '../store/small-rows.ts'
@@ -73,7 +73,7 @@ async function judgeHolders(
   const behind: string[] = []
   for (const holder of listRivals(stored, own, wish, now)) {
     const record = await store.readEvent({ fleet: own.fleet, eventId: holder.eventId })
-    const standing = standingOf(holder, record, now)
+    const standing = judgeHolder(holder, record, now)
     if (record === undefined || standing === 'gone') {
       holders = holders.filter((one) => one !== holder)
     } else if (standing === 'ended') {

@@ -15,11 +15,12 @@ const type = 'Redeploy'
 afterEach(() => world.store.close())
 
 test.each([
-  ['one liar, one that goes on showing it', 1, 1, false],
-  ['one liar alone', 1, 0, false],
-  ['two liars and two others', 2, 2, false],
-  ['one liar, one other, and Azure’s list shows it', 1, 1, true],
-])('%s: the next VM waits', async (_, liars, honest, isListed) => {
+  ['one liar, one that goes on showing it', 1, 1, false, false],
+  ['one liar alone', 1, 0, false, false],
+  ['one liar, who lies before the VM goes down', 1, 0, false, true],
+  ['two liars and two others', 2, 2, false, false],
+  ['one liar, one other, and Azure’s list shows it', 1, 1, true, false],
+])('%s: the next VM waits', async (_, liars, honest, isListed, isEarly) => {
   if (isListed) await startWithAzure({}, { policy })
   else await startRelay({ policy })
   const notBeforeAt = world.clock.now + 3 * hour
@@ -41,6 +42,12 @@ test.each([
   await world.pass(5 * second)
   for (const one of [own!, ...onlookers]) await one.sees([running])
   if (isListed) list(publication({ type, status: 'Started', durationSeconds: -1 }))
+
+  if (isEarly) {
+    for (const one of onlookers.slice(honest)) await one.sees([])
+    await world.pass(20 * second)
+    await own!.sees([running])
+  }
 
   // nine minutes of a redeploy, in which it is silent
   for (let i = 0; i < 54; i++) {

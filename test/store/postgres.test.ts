@@ -56,6 +56,23 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
     expect((await rows.list('p', '', '~')).map(({ body }) => body)).toEqual(['1', '3'])
   })
 
+  test('a change that the database ended as a deadlock is sent again, five times at most', async () => {
+    const own = await emptied()
+    const deadlock = "DO $$ BEGIN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END $$"
+    const after = (deadlocks: number) => {
+      let calls = 0
+      return postgresRows({
+        query: (text, values) => {
+          calls += 1
+          return calls > deadlocks ? own.query(text, values) : own.query(deadlock, [])
+        },
+      })
+    }
+    const change = { kind: 'put' as const, row: 'a', body: '1' }
+    expect(await after(4).change('p', [change])).toHaveLength(1)
+    await expect(after(5).change('p', [change])).rejects.toMatchObject({ state: '40P01' })
+  })
+
   test('two relays may open an empty database at once', async () => {
     const empty = await server.newDatabase()
     const both = await Promise.all([connect(empty), connect(empty)])

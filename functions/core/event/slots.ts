@@ -112,13 +112,17 @@ export function listRivals(
   const others = holders.filter((one) => !isSame(one, own))
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
   const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
-  // another place each time, however often the event asks
-  const place = hash(`${own.eventId} ${Math.floor(now / slotEveryMs)}`).slice(0, 8)
-  const from = Number.parseInt(place, 16) % others.length
-  const looked = isFull ? others.slice(from, from + maxLooked) : []
+  const looked = isFull ? takeSome(others, own, now) : []
   return others.filter(
     (one) => looked.includes(one) || Object.keys(groups).some((id) => id in one.groups),
   )
+}
+
+/** Begins at another place each time, however often the event asks. */
+function takeSome(holders: Holder[], { eventId }: Own, now: number): Holder[] {
+  const place = hash(`${eventId} ${Math.floor(now / slotEveryMs)}`).slice(0, 8)
+  const from = Number.parseInt(place, 16) % holders.length
+  return holders.slice(from, from + maxLooked)
 }
 
 /**
@@ -158,7 +162,7 @@ function withMost(before: Groups, groups: Groups): Groups {
  * Whether a holder counts, by the stored record of its event. `ended`: the event is over and its VMs are back.
  * If the event comes back, the holder counts again. `gone`: the holder is not kept.
  */
-export function standingOf(
+export function judgeHolder(
   { epoch }: Holder,
   stored: EventRecord | undefined,
   now: number,

@@ -5,7 +5,7 @@ import { undecidable } from '../event/facts.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
-import { listUnapproved } from './approval.ts'
+import { listUnapproved, unheardLines } from './approval.ts'
 import { describeSubject, isGuess, isReopened, vmsIn } from './phrases.ts'
 import { waitLines } from './readiness.ts'
 
@@ -51,7 +51,7 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(decided?.at)}${whyNotYet(event)}: ${subject}`
+      return `Approved${on(decided?.at)}${whyNotYet(event, now)}: ${subject}`
     case 'declined':
       return `Left to Azure: ${subject}${due}`
     case 'stuck':
@@ -71,8 +71,8 @@ function titleWith(
 }
 
 /** A push shows nothing but the title. */
-function whyNotYet({ unheard }: EventView): string {
-  return unheard === undefined ? '' : ', but nobody can tell Azure'
+function whyNotYet(event: EventView, now: number): string {
+  return unheardLines(event, now).length === 0 ? '' : ', but nobody can tell Azure'
 }
 
 /** A rule approves it as soon as it can. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
-import { foreignOwnerOf } from '../../../shared/folder.ts'
+import { findForeignOwner } from '../../../shared/folder.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Rows } from '../../store/rows.ts'
 import { SqlRows } from '../../store/sqlite.ts'
@@ -27,7 +27,7 @@ export interface Storage {
 /** Throws FoghornError. */
 export function openSqlite(dataDirectory: string, log: Log): Storage {
   makeFolder(dataDirectory)
-  const owner = foreignOwnerOf(dataDirectory)
+  const owner = findForeignOwner(dataDirectory)
   if (owner !== undefined)
     throw new FoghornError(
       'data_unusable',

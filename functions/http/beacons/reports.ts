@@ -78,11 +78,9 @@ function createVersionNotes({ log }: Relay): NoteVersion {
   }
 }
 
-/** Large reports of a fleet that wait at a time. */
-const maxLarge = 1_000
-/** Reports of more than 64 KB. */
-const maxHuge = 100
-const hugeLength = 65_536
+/** Reports of a fleet that may wait at a time, by size. Their texts wait in memory, of which a relay on Node has 512 MB. */
+const maxWaiting = { large: 1_000, huge: 100 }
+const hugeBytes = 64 * 1024
 
 async function takeReport(
   { relay, refusals, reportDoor }: Needed,
@@ -90,9 +88,11 @@ async function takeReport(
   incoming: Incoming,
 ): ReturnType<TakeReport> {
   const { length } = incoming.text
-  const [link, most] = length > hugeLength ? ['huge', maxHuge] : ['large', maxLarge]
+  const size = length > hugeBytes ? 'huge' : 'large'
   const turnOf = (fleet: string): InTurn =>
-    length <= usualBytes ? atOnce : (work) => reportDoor.pass({ holder: fleet, link }, work, most)
+    length <= usualBytes
+      ? atOnce
+      : (work) => reportDoor.pass({ fleet, size }, work, maxWaiting[size])
   const request = await readRequest(
     relay,
     refusals,

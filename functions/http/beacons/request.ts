@@ -73,9 +73,8 @@ export async function readRequest<Body extends z.core.$ZodType>(
   const signed = await readSigned(relay, refusals, incoming)
   if ('refusal' in signed) return signed
   const read = await turnOf(signed.fleet)(async () => readBody(refusals, signed, expected))
-  return read === 'full'
-    ? refuseRequest(refusals, tooMany, { fleet: signed.fleet, json: null })
-    : read
+  if (read !== 'full') return read
+  return refuseRequest(refusals, tooMany, { fleet: signed.fleet, json: undefined })
 }
 
 const tooMany: Refusal = {

@@ -280,16 +280,6 @@ addEventListener(
   { capture: true },
 )
 
-// the last button of a second step may lie below the screen
-addEventListener(
-  'toggle',
-  ({ target }) => {
-    if (!(target instanceof HTMLDetailsElement) || !target.open) return
-    if (target.matches('.after')) target.lastElementChild?.scrollIntoView({ block: 'nearest' })
-  },
-  { capture: true },
-)
-
 addEventListener('keydown', ({ key }) => {
   const step = key === 'Escape' ? main.querySelector('.after[open]') : null
   if (step !== null) closeStep(step)

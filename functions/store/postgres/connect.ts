@@ -1,6 +1,5 @@
 // The connections to a database of PostgreSQL: some that work, and one that hears what other relays say. Every wait
 // has an end, so that a database that hangs costs a request seconds, and no more.
-
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient } from 'pg'
 import { FoghornError } from '../../../shared/errors.ts'
 import { maskOf } from '../../../shared/mask.ts'

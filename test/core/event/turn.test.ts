@@ -5,11 +5,11 @@ import type { Sight } from '../../../functions/core/event/sight.ts'
 import {
   type Holder,
   isTooMuch,
+  judgeHolder,
   listRivals,
   slotEveryMs,
   slotRequestId,
   slotsNeeded,
-  standingOf,
   takeSlot,
 } from '../../../functions/core/event/slots.ts'
 import type { Match } from '../../../functions/core/rules/match.ts'
@@ -114,8 +114,8 @@ describe('a holder', () => {
     return record({ ended, facts: facts({ resources: ['web_0'] }), sights })
   }
   const anew = { prepare: run('planned'), restore: run('running') }
-  type Standing = ReturnType<typeof standingOf>
-  test.each<[string, Parameters<typeof standingOf>[1], Standing, number?]>([
+  type Standing = ReturnType<typeof judgeHolder>
+  test.each<[string, Parameters<typeof judgeHolder>[1], Standing, number?]>([
     ['whose event is open', record(), 'counts'],
     ['whose event has ended', record({ ended }), 'ended'],
     ['whose event ended some minutes ago', record({ ended }), 'gone', 5 * minute + 1],
@@ -142,7 +142,7 @@ describe('a holder', () => {
       'counts',
     ],
   ])('%s', (_, stored, expected, now = 2) => {
-    expect(standingOf(holder('x', { a: 1 }), stored, now)).toBe(expected)
+    expect(judgeHolder(holder('x', { a: 1 }), stored, now)).toBe(expected)
   })
 })
 

@@ -1,6 +1,8 @@
 // An alert leads to the part of the console that shows what is wrong.
 import { expect, test } from 'vitest'
+import { problemAlerts } from '../../../functions/features/problems/alerts.ts'
 import { ownChecks } from '../../../functions/features/problems/use.ts'
+import { asAdmin } from '../../support/console.ts'
 import { minute, relayForEach, startRelay, world } from '../../support/relay.ts'
 import { baseConfig, type Sent } from '../../support/world.ts'
 
@@ -38,4 +40,14 @@ test('in chats and PagerDuty, and never as a link that decides', async () => {
 test('not where the console is off', async () => {
   world.relay.credentials.adminKey = undefined
   for (const body of Object.values(await alerted())) expect(body).not.toContain('/console')
+})
+
+test('one channel in trouble: to its page, several: to all of them', async () => {
+  const about = (names: string[]) => ({
+    ...{ alert: 'channels_in_trouble' as const, episode: 1, message: 1, since: 0, reasons: [] },
+    names,
+  })
+  const page = (names: string[]) => problemAlerts.channels_in_trouble.page(about(names), 'prod')
+  expect([page(['chat']), page(['chat', 'team'])]).toEqual(['/channels/chat', '/channels'])
+  expect((await (await asAdmin(world)).get(`/console${page(['chat'])}`)).status).toBe(200)
 })

@@ -4,6 +4,7 @@ import { problemHearer, sendProblems } from '../../../functions/features/problem
 import { absences } from '../../../functions/features/silence/use-absent.ts'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import type { Goodbye } from '../../../shared/report.ts'
+import { asAdmin } from '../../support/console.ts'
 import { sentTo } from '../../support/deliveries.ts'
 import { minute, second, startRelay, world } from '../../support/relay.ts'
 import {
@@ -424,4 +425,17 @@ test('after a week a silent beacon is forgotten, and its alert is over', async (
   await absences.run(world.relay)
   await pass(2 * minute)
   expect(alerts()[1]!.json.data).toMatchObject({ form: 'over', left: ['web_0'], remaining: 0 })
+})
+
+test('an alert leads to the silent beacons of its fleet', async () => {
+  await startRelay({ owners: ['pager'] })
+  world.relay.host.heartbeats = { paceMs: idleMs }
+  const one = new FakeBeacon(world, 'db_0', { fleet: 'test', key: testKey })
+  await one.sees([])
+  await pass(4 * idleMs)
+  const [alert] = sentTo(world, 'pager').filter(({ body }) => body.includes('silent'))
+  const { pathname, search } = new URL(JSON.parse(alert!.body).client_url)
+  expect(pathname + search).toBe('/console/beacons?fleet=test&state=silent')
+  const page = await (await asAdmin(world)).get(pathname + search)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('db_0')])
 })

@@ -7,7 +7,8 @@ import { buttonsOf, formsOf } from '../../support/form.ts'
 import { textOf } from '../../support/people.ts'
 import { ann, annId, annInRecord, bobId, tenant } from '../../support/principals.ts'
 import { beacon, eventNow, report, startRelay, world } from '../../support/relay.ts'
-import { baseConfig, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
+import { askApi } from '../../support/tokens.ts'
+import { adminKey, baseConfig, event, eventId, FakeBeacon, testKey } from '../../support/world.ts'
 
 const people = { signIn: { tenantId: tenant }, viewers: [ann] }
 
@@ -109,6 +110,35 @@ describe('what it shows', () => {
     const [form] = formsOf(html).filter((one) => one.event === 'prod/edge_3')
     const answer = await visit.post('/console', { ...form!, decision: 'take' })
     expect(isOpen(await answer.text())).toBe(true)
+  })
+
+  test('two stuck ones of a set are one line, which opens', async () => {
+    const names = ['edge_0', 'edge_1']
+    const events = names.map((name) => event({ eventId: name, resources: [name] }))
+    const beacons = names.map((name) => new FakeBeacon(world, name, { vm: { scaleSet: 'edge' } }))
+    for (const [i, one] of beacons.entries()) await one.sees([events[i]!])
+    const approve = { method: 'POST', body: { decision: 'approve' } }
+    for (const name of names) {
+      await askApi(world, adminKey, `/v1/events/prod/${name}/decision`, approve)
+    }
+    await world.pass(2 * 60_000)
+    const { html, text } = await shownTo(await asAdmin(world))
+    expect(text).toMatch(/Stuck 2 .*Show all 2/)
+    expect(html).toMatch(/<details class="fold" id="rows-[^"]*edge/)
+  })
+
+  test('with more events than are read, no row names who was told', async () => {
+    world.channels.answer = () => new Response('no', { status: 400 })
+    const named = async (count: number) => {
+      const events = Array.from({ length: count }, (_, i) =>
+        event({ eventId: `one-${i}`, resources: [`vm${i}x`] }),
+      )
+      await report(...events)
+      await world.drain()
+      world.clock.now += 3_000
+      return /class="reached/.test((await shownTo(await asAdmin(world))).html)
+    }
+    expect([await named(2), await named(20)]).toEqual([true, false])
   })
 
   test.runIf(has('silence'))('nothing is open', async () => {
