@@ -14,7 +14,7 @@ import { parseJson } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Vm } from '../shared/report.ts'
 import { signatureToleranceMs } from '../shared/signature.ts'
-import { cut } from '../shared/text.ts'
+import { cut, wrap } from '../shared/text.ts'
 import type { Clock } from './clock.ts'
 import { checkHooks } from './hooks/check.ts'
 import type { Failed, FailureClass, Imds } from './imds.ts'
@@ -44,8 +44,8 @@ export async function check(parts: CheckParts): Promise<boolean> {
   ]
   let isWell = true
   for (const findings of checks) {
-    for (const { result, about, text } of await findings()) {
-      print(`${result.padEnd(4)}  ${about.padEnd(11)}  ${text}`)
+    for (const { result, about, text, command } of await findings()) {
+      print(`${result.padEnd(4)}  ${about.padEnd(11)}  ${text}`, command)
       if (result === 'fix') isWell = false
     }
   }
@@ -101,8 +101,18 @@ interface CheckParts {
   imds: Pick<Imds, 'poll' | 'identify'>
   client: Pick<RelayClient, 'post'>
   clock: Clock
-  /** Gets one line of the output. */
-  print(line: string): void
+  /** Gets one line of the output. `command`: its end, which people copy. */
+  print(line: string, command?: string): void
+}
+
+/** The width of the first columns. */
+const indent = ' '.repeat(19)
+
+/** A line of the output as a terminal of so many columns shows it. Undefined: it is read by a program. */
+export function layOut(line: string, command: string | undefined, columns?: number): string[] {
+  const end = command === undefined ? [] : [command]
+  if (columns === undefined) return [[line, ...end].join(' ')]
+  return [...wrap(line, columns, '', indent), ...end.map((one) => indent + one)]
 }
 
 /** One line of the output. */
@@ -112,6 +122,7 @@ export interface Finding {
   about: string
   /** With `fix`: what is wrong, and what to do. */
   text: string
+  command?: string
 }
 
 const ok = (about: string, text: string): Finding => ({ result: 'ok', about, text })
@@ -173,17 +184,19 @@ export function describeVm(identity: { kind: 'vm'; vm: Vm } | Failed): Finding[]
   const { name, resourceGroup, scaleSet } = identity.vm
   const group = resourceGroup === '' ? 'no resource group' : `resource group ${resourceGroup}`
   const set = scaleSet === '' ? 'no scale set' : `scale set ${scaleSet}`
-  return [ok('vm', `${name}, ${group}, ${set}`), ok('reboots', rebootsText(identity.vm))]
+  const reboots = { ...ok('reboots', rebootsText), command: composeCommand(identity.vm) }
+  return [ok('vm', `${name}, ${group}, ${set}`), reboots]
 }
 
 /** Azure itself can approve what the owner requests. It is a preview of Azure's. */
-function rebootsText({ name, resourceGroup, scaleSet }: Vm): string {
+const rebootsText =
+  'those that you request wait for an approval. If Azure should approve them itself (a preview):'
+
+function composeCommand({ name, resourceGroup, scaleSet }: Vm): string {
   const at = (named: string) => `-g ${resourceGroup || 'GROUP'} -n ${named}`
-  const command =
-    scaleSet === ''
-      ? `az vm update ${at(name)} --enable-user-reboot-scheduled-events true --enable-user-redeploy-scheduled-events true`
-      : `az vmss update ${at(scaleSet)} --set 'scheduledEventsPolicy=${JSON.stringify(approvesItself)}'`
-  return `those that you request wait for an approval. If Azure should approve them itself (a preview): ${command}`
+  return scaleSet === ''
+    ? `az vm update ${at(name)} --enable-user-reboot-scheduled-events true --enable-user-redeploy-scheduled-events true`
+    : `az vmss update ${at(scaleSet)} --set 'scheduledEventsPolicy=${JSON.stringify(approvesItself)}'`
 }
 
 /** `scheduledEventsPolicy` of Microsoft.Compute, api-version 2024-07-01. */

@@ -89,6 +89,11 @@ const streaming = new Set<Stream>(process.platform === 'win32' ? ['stdout', 'std
 export const terminal = {
   out: (line: string) => print('stdout', line),
   error: (line: string) => print('stderr', line),
+  /** Undefined: a program reads the output. */
+  columns(): number | undefined {
+    const { isatty, WriteStream } = process.getBuiltinModule('node:tty')
+    return isatty(descriptors.stdout) ? new WriteStream(descriptors.stdout).columns : undefined
+  },
 }
 
 function print(stream: Stream, line: string): void {

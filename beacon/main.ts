@@ -4,12 +4,12 @@
 import { uptime } from 'node:os'
 import packageJson from '../package.json' with { type: 'json' }
 import { FoghornError, messageOf } from '../shared/errors.ts'
-import { findForeignOwner } from '../shared/folder.ts'
+import { whyForeign } from '../shared/folder.ts'
 import { createLog, type Log } from '../shared/log.ts'
 import { maskOf, maskTokens } from '../shared/mask.ts'
 import { escapeUnseen } from '../shared/presentable.ts'
 import { runAgent } from './agent.ts'
-import { check, silentLog } from './check.ts'
+import { check, layOut, silentLog } from './check.ts'
 import { type Command, exitCodes, runCommand, terminal } from './cli.ts'
 import { systemClock } from './clock.ts'
 import { createKeyCredential, TokenCredential } from './credential.ts'
@@ -80,11 +80,11 @@ async function runBeacon(settings: Settings, isWithHooks = false): Promise<numbe
 async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<void> {
   const clock = systemClock
   const { relayUrl, fleet, credential, imdsUrl, pollMs, hooks, stateDirectory } = settings
-  const owner = findForeignOwner(stateDirectory)
-  if (owner !== undefined)
+  const foreign = whyForeign(stateDirectory)
+  if (foreign !== undefined)
     throw new FoghornError(
       'state_dir_foreign',
-      `"${stateDirectory}" belongs to user ${owner}, and root works in no folder of others; start the beacon as that user, or set FOGHORN_STATE_DIR`,
+      `"${stateDirectory}" ${foreign}, and root works in no folder of others; start the beacon as another user, or set FOGHORN_STATE_DIR to a folder that only root can write to`,
     )
   const spool = openSpool({ directory: stateDirectory, clock, log })
   const stopping = createStopping(stateDirectory)
@@ -127,7 +127,11 @@ async function runCheck(settings: Settings): Promise<number> {
   const client = createRelayClient(relayOptions(settings, imds, silentLog))
   // what the relay or IMDS says is printed
   const mask = maskOf(settings.secrets)
-  const print = (line: string) => terminal.out(escapeUnseen(maskTokens(mask(line))))
+  const print = (line: string, command?: string) => {
+    const shown = escapeUnseen(maskTokens(mask(line)))
+    for (const one of layOut(shown, command && escapeUnseen(command), terminal.columns()))
+      terminal.out(one)
+  }
   try {
     const isWell = await check({ settings, imds, client, clock, print })
     return isWell ? exitCodes.fine : exitCodes.wrong

@@ -174,6 +174,8 @@ export const relayEvents: Record<string, string> = {
     'If `NO_PROXY` has an entry that is neither a name nor an address, such as a network, the relay ignores it.',
   principal_ignored:
     'The relay ignored a sign-in: it is malformed, or of another tenant (`reason`).',
+  job_failed:
+    'A regular job, such as removing old events, failed. The others go on, and it runs again in 10 s.',
   loop_failed: 'One round of sending failed. The next one follows.',
   queue_failed: 'Azure Functions only. The queue of wake-ups does not answer.',
   reroute_failed:

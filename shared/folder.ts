@@ -1,9 +1,52 @@
-// Whose folder a program works in. Root must not work in one of another user, who may leave links there at any time.
+// Whose folder a program works in. Root must not work where others can write: they may leave links there at any time.
 
-/** The number of the user whom the folder belongs to, if this process is root's and the folder is not. */
-export function findForeignOwner(folder: string): number | undefined {
-  const { existsSync, statSync } = process.getBuiltinModule('node:fs')
-  if (process.getuid?.() !== 0 || !existsSync(folder)) return undefined
-  const { uid } = statSync(folder)
-  return uid === 0 ? undefined : uid
+const root = 0
+/** Bits of a mode. */
+const othersWrite = 0o022
+const sticky = 0o1000
+
+/** Why root, if this process is root's, must not work in the folder. It need not exist yet. */
+export function whyForeign(folder: string): string | undefined {
+  const { existsSync, realpathSync, statSync } = process.getBuiltinModule('node:fs')
+  if (process.getuid?.() !== root) return undefined
+  const { resolve } = process.getBuiltinModule('node:path')
+  const named = resolve(folder)
+  if (existsSync(folder)) {
+    const { uid } = statSync(folder)
+    if (uid !== root) return `belongs to user ${uid}`
+    if (isOthers(folder) || !isBelowRootAlone(realpathSync(folder)))
+      return 'can be written by others'
+  }
+  return isBelowRootAlone(named) ? undefined : 'lies in a folder that others can write to'
+}
+
+/** Whether a folder of root's can be written by others. */
+export function isOthers(folder: string): boolean {
+  return (process.getBuiltinModule('node:fs').statSync(folder).mode & othersWrite) !== 0
+}
+
+/** Nobody else can put anything in the place of the folder, or beside it, nor of what links in its path lead to. */
+export function isBelowRootAlone(folder: string): boolean {
+  const { lstatSync, readlinkSync, realpathSync, statSync } = process.getBuiltinModule('node:fs')
+  const { dirname, resolve } = process.getBuiltinModule('node:path')
+  const above = dirname(folder)
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  if (
+    found?.isSymbolicLink() &&
+    !isBelowRootAlone(resolve(realpathSync(above), readlinkSync(folder)))
+  ) {
+    return false
+  }
+  const holder = statSync(above, { throwIfNoEntry: false })
+  const isOfRoot =
+    holder === undefined ||
+    (holder.uid === root && ((holder.mode & othersWrite) === 0 || isKept(folder, holder.mode)))
+  return isOfRoot && (above === folder || isBelowRootAlone(above))
+}
+
+/** In a folder like /tmp, anybody may make a link, but nobody else may replace what is root's. */
+function isKept(entry: string, modeAbove: number): boolean {
+  if ((modeAbove & sticky) === 0) return false
+  const found = process.getBuiltinModule('node:fs').lstatSync(entry, { throwIfNoEntry: false })
+  return found?.uid === root && !found.isSymbolicLink()
 }

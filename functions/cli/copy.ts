@@ -1,6 +1,14 @@
 // `foghorn copy`: moves what a stopped relay on Node has stored between its file and PostgreSQL.
 import { randomUUID } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, renameSync, rmSync, type Stats, statSync } from 'node:fs'
+import {
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { FoghornError } from '../../shared/errors.ts'
 import { readDatabaseAddress } from '../store/postgres/address.ts'
@@ -109,7 +117,7 @@ async function toFile(database: Database, path: string, owner: Owner | undefined
   const file = openFile(fresh)
   try {
     const rows = await copyToSqlite(database, file).finally(() => file.close())
-    if (owner !== undefined) chownSync(fresh, owner.uid, owner.gid)
+    if (owner !== undefined) lchownSync(fresh, owner.uid, owner.gid)
     renameSync(fresh, path)
     return rows
   } finally {

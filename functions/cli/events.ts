@@ -5,7 +5,7 @@ import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
 import { remaining, span } from '../core/event/time.ts'
-import { chooseWait, stateWords } from '../core/event/words.ts'
+import { chooseWait, nameState, type stateWords } from '../core/event/words.ts'
 import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { textTable } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
@@ -213,7 +213,7 @@ function describeTime({ notBefore, startedAt, endedAt }: PublicEvent): string {
 
 function describeState(event: PublicEvent): string {
   const state = chooseState(event)
-  const word = stateWords[state].word.toLowerCase()
+  const word = nameState(state)
   if (state === 'approved' && event.azureAccepted) return `${word}, Azure told`
   return isForPeople(state) && event.unheard !== undefined ? `${word}, silent` : word
 }
@@ -227,5 +227,7 @@ function chooseState(event: PublicEvent) {
   if (stuckSince !== undefined) return 'stuck'
   const last = approvals.findLast(({ expiredAt }) => expiredAt === undefined)
   if (last !== undefined) return last.decision
-  return chooseWait(event, policy.decide, policy.decide === 'ask')
+  // at its NotBefore, Azure may start it at any moment
+  const isAhead = event.notBefore === undefined || Date.parse(event.notBefore) > Date.now()
+  return chooseWait(event, policy.decide, policy.decide === 'ask' && isAhead)
 }

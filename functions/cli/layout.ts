@@ -1,6 +1,7 @@
 // Output for a terminal of 100 columns: wrapped sentences, and the channels of each moment as a
 // table.
 import { stripVTControlCharacters } from 'node:util'
+import { wrap as wrapTo } from '../../shared/text.ts'
 import type { Case, Notified, Outcome, Rule } from '../check/dry-run.ts'
 import { list } from '../check/policy.ts'
 import { defaultRule } from '../core/event/event.ts'
@@ -10,19 +11,7 @@ const columns = Math.min(process.stdout.columns || 100, 100)
 
 /** Lines of at most 100 columns. Lines after the first begin with `rest`. */
 export function wrap(text: string, first = '', rest = first): string[] {
-  const lines: string[] = []
-  let line = first
-  let isEmpty = true
-  for (const word of text.split(' ')) {
-    const longer = isEmpty ? line + word : `${line} ${word}`
-    if (isEmpty || longer.length <= columns) line = longer
-    else {
-      lines.push(line)
-      line = rest + word
-    }
-    isEmpty = false
-  }
-  return [...lines, line]
+  return wrapTo(text, columns, first, rest)
 }
 
 export function listed(sentences: string[]): string[] {

@@ -1,13 +1,11 @@
 // Root acts in a folder that belongs to another user. That user may have left a link or a pipe there, so root
 // gives up its rights before it touches anything in the folder.
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isBelowRootAlone, isOthers } from '../../shared/folder.ts'
 import { wrong } from './command.ts'
 
 const root = 0
-/** Bits of a mode. */
-const othersWrite = 0o022
-const sticky = 0o1000
 
 /**
  * For the rest of the process, if it is root's. Then no link in the folder leads to more than its owner may
@@ -22,14 +20,14 @@ export function actAsOwner({
   real: string
   named: string
 }): 'acts' | 'out_of_reach' | 'shared' {
-  const { uid, gid, mode } = statSync(folder)
+  const { uid, gid } = statSync(folder)
   if (process.getuid?.() !== root) return 'acts'
   if (uid === root) {
     const isRoots = isBelowRootAlone(folder) && isBelowRootAlone(named)
-    return (mode & othersWrite) === 0 && isRoots ? 'acts' : 'shared'
+    return !isOthers(folder) && isRoots ? 'acts' : 'shared'
   }
   const groups = process.getgroups!()
-  process.setgroups!([gid])
+  takeGroups(uid, gid)
   process.setegid!(gid)
   process.seteuid!(uid)
   const isReached = canEnter(dirname(folder))
@@ -37,10 +35,21 @@ export function actAsOwner({
   process.setegid!(root)
   process.setgroups!(groups)
   if (!isReached && isBelowRootAlone(folder)) return 'out_of_reach'
-  process.setgroups!([gid])
+  takeGroups(uid, gid)
   process.setgid!(gid)
   process.setuid!(uid)
   return 'acts'
+}
+
+/** All groups of the user, by one of which it may reach its folder. */
+function takeGroups(uid: number, gid: number): void {
+  try {
+    // the types of Node lack it
+    ;(process as unknown as { initgroups(user: number, group: number): void }).initgroups(uid, gid)
+  } catch {
+    // a user without a name has no others
+    process.setgroups!([gid])
+  }
 }
 
 /**
@@ -72,27 +81,6 @@ export function assertOwnFiles(paths: string[], folder: string): void {
 /** Whether this process, if it is root's, may open the file as root: nobody else can put another one in its place. */
 export function mayOpenAsRoot(file: string): boolean {
   return process.getuid?.() !== root || isBelowRootAlone(resolve(file))
-}
-
-/** Nobody else can put anything in the place of the folder, or beside it, nor of what links in its path lead to. */
-function isBelowRootAlone(folder: string): boolean {
-  const above = dirname(folder)
-  if (
-    lstatSync(folder).isSymbolicLink() &&
-    !isBelowRootAlone(resolve(realpathSync(above), readlinkSync(folder)))
-  ) {
-    return false
-  }
-  const { uid, mode } = statSync(above)
-  const isOfRoot = uid === root && ((mode & othersWrite) === 0 || isKept(folder, mode))
-  return isOfRoot && (above === folder || isBelowRootAlone(above))
-}
-
-/** In a folder like /tmp, anybody may make a link, but nobody else may replace what is root's. */
-function isKept(entry: string, modeAbove: number): boolean {
-  if ((modeAbove & sticky) === 0) return false
-  const found = lstatSync(entry)
-  return found.uid === root && !found.isSymbolicLink()
 }
 
 function canEnter(folder: string): boolean {

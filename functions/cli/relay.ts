@@ -43,9 +43,13 @@ function publicUrlIn(path: string, environment: NodeJS.ProcessEnv): string {
 
 /** The relay's address without a slash at its end: https or loopback, as the key goes there. */
 export function readRelayUrl(given: string, where: string): string {
-  const shown = withoutPassword(given)
-  if (!isWebUrl(given))
+  const [place = '', query] = given.split(/[?#]/, 2)
+  const shown = withoutPassword(place)
+  if (!isWebUrl(place))
     throw wrong(`${where} is "${shown}"; write the https:// address of the relay`)
+  // a key may be in it
+  if (query !== undefined)
+    throw wrong(`${where} goes on after "${shown}"; write the address without "?" or "#"`)
   if (given.startsWith('http:') && !isLoopback(given)) {
     throw wrong(`${where} is "${shown}", which would send the key unencrypted; write https://`)
   }

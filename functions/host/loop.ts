@@ -13,7 +13,7 @@ import { rerouteOpen } from '../use-cases/reroute.ts'
 import { sweep } from '../use-cases/sweep.ts'
 import type { UnderWay } from './under-way.ts'
 
-/** An event that fails stays due, so wait at least this long before the next round. */
+/** An event or a job that fails stays due, so wait at least this long before the next round. */
 const failedEventMs = 10_000
 /** After this time, a round that failed is repeated. */
 const failedRoundMs = 1_000
@@ -58,6 +58,10 @@ export class Loop {
   #isHinted = false
   /** Only the store knows what is due next. */
   #isUnsure = false
+  /** How often the loop has just found nothing to do, although something is due. */
+  #futile = 0
+  /** This round found something to do. */
+  #hasFound = false
   /** More may be claimed once something of this process has ended. */
   #more = false
   #running: Promise<void> | undefined
@@ -143,6 +147,7 @@ export class Loop {
       while (this.#again && !this.#stopped) {
         this.#again = false
         this.#roundAt = this.#relay.now()
+        this.#hasFound = false
         await this.#conclude()
         if (this.#isHinted) await this.#claim()
         if (this.#options.keepsHouse) await this.#keepHouse()
@@ -162,7 +167,8 @@ export class Loop {
     this.#dueAt = never
     if (!this.#isRouted) await rerouteOpen(this.#relay)
     this.#isRouted = true
-    const failed = await sweep(this.#relay)
+    const { failed, due } = await sweep(this.#relay)
+    this.#hasFound ||= due > 0
     if (failed > 0) this.#restsUntil = this.#relay.now() + failedEventMs
     this.#isUnsure = true
   }
@@ -177,6 +183,7 @@ export class Loop {
       const limit = Math.min(claimed, all - this.#underWay.sends.size)
       if (limit <= 0) break
       const { requests, isAll } = await claimDue(this.#relay, limit, this.#underWay.countOf)
+      this.#hasFound ||= requests.length > 0
       for (const group of requests) {
         this.#more ||= group.some(hasNext)
         this.#underWay.begin(group, (finish) => this.#ended(finish))
@@ -213,8 +220,11 @@ export class Loop {
   async #lookAhead(): Promise<void> {
     if (this.#underWay.sends.size > maxFew) return
     this.#isUnsure = false
-    const nextAt = await nextDueAt(this.#relay, this.#underWay.countOf)
-    this.#dueAt = Math.min(this.#dueAt, nextAt ?? never)
+    const nextAt = (await nextDueAt(this.#relay, this.#underWay.countOf)) ?? never
+    const now = this.#relay.now()
+    // an index may name what no row has: without a pause, the loop would look without end
+    this.#futile = nextAt <= now && !this.#hasFound ? this.#futile + 1 : 0
+    this.#dueAt = Math.min(this.#dueAt, this.#futile > 1 ? now + failedRoundMs : nextAt)
   }
 
   #sleep(): void {
@@ -249,8 +259,14 @@ export class Loop {
     const now = this.#relay.now()
     for (const job of jobs) {
       if (now < (this.#jobsAt.get(job) ?? now)) continue
-      const outcome = await job.run(this.#relay)
-      this.#jobsAt.set(job, outcome === 'more' ? now : now + job.everyMs.free)
+      try {
+        const outcome = await job.run(this.#relay)
+        this.#jobsAt.set(job, outcome === 'more' ? now : now + job.everyMs.free)
+      } catch (error) {
+        // the others go on
+        this.#relay.log.error('job_failed', { error: messageOf(error) })
+        this.#jobsAt.set(job, now + failedEventMs)
+      }
     }
   }
 }

@@ -103,7 +103,7 @@ label { display: block; margin: .5rem 0 }
 .steps .done { color: var(--ink); font-weight: 600 }
 .taken { font-weight: 600; margin: .25rem 0 0 }
 .further a { display: inline-block; padding: .625rem .75rem .625rem 0 }
-.take { background: none; font-weight: 400; min-height: 2.75rem; padding: .5rem 1rem } .reason summary { color: var(--link); text-decoration: underline; text-underline-offset: .2em; display: inline-block } .reason .why { margin: 0 0 .75rem }
+.take { background: none; border: 0; color: var(--link); text-decoration: underline; text-underline-offset: .2em; font-weight: 400; min-height: 2.75rem; padding: .5rem 1rem } .reason summary { color: var(--link); text-decoration: underline; text-underline-offset: .2em; display: inline-block } .reason .why { margin: 0 0 .75rem }
 .after + .take { margin-top: .5rem }
 .why { color: var(--soft); font-size: .9375rem }
 .why input { display: block; width: 100%; min-height: 2.75rem; font: inherit; padding: .5rem .75rem; margin-top: .25rem;

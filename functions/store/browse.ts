@@ -16,7 +16,7 @@ interface Page {
 export interface EventSearch extends Page {
   fleets: readonly string[]
   eventType?: string | undefined
-  step?: EventStep | undefined
+  steps?: readonly EventStep[] | undefined
   /**
    * The beginning of the name of an affected VM, or of the event's id. Its case does not matter. If
    * very many names begin with it, some may be missing.

@@ -25,6 +25,8 @@ const pageSize = 1_000
 /** Pages that one call follows. If there are more, several calls catch up. */
 const maxPages = 20
 const maxPendingPages = 50
+/** Clocks of workers differ. */
+const aheadMs = 60_000
 
 interface Stored extends Counts {
   /** The last change that is in the counts. */
@@ -95,7 +97,8 @@ export class StoredCounts {
 
   async #follow(from: string, now: number): Promise<{ after: string; counts: Count[] }> {
     const { rows } = this.#parts
-    const to = rows.lagMs === 0 ? '~' : timeKey((now - rows.lagMs) * 1_000)
+    // a clock that was ahead for a while has left positions to come
+    const to = timeKey((now - rows.lagMs + aheadMs) * 1_000)
     const counts: Count[] = []
     let after = from
     for (let page = 0; page < maxPages; page++) {

@@ -32,6 +32,8 @@ import type { EventKey, EventPage } from './store.ts'
 const pageSize = 200
 const maxPages = 10
 const end = '~'
+/** Entries whose keys begin with no time, as they are damaged. */
+const maxOdd = 20
 /** VMs by whose names an event is found. */
 const maxNames = 200
 /** Events that were first seen in one millisecond. */
@@ -168,8 +170,16 @@ export class Events {
 
   /** A time not later than the first event is due; Infinity if none is. */
   async nextDueAt(): Promise<number> {
-    const [first] = await this.#parts.rows.find(dueIndex, '', end, 1)
-    return first === undefined ? Number.POSITIVE_INFINITY : Number(first.key.split('|')[0])
+    const { rows } = this.#parts
+    const found = await rows.find(dueIndex, '', end, maxOdd)
+    const times = found.map((entry) => ({ entry, at: Number(entry.key.split('|')[0]) }))
+    const odd = times.filter(({ at }) => !Number.isFinite(at))
+    if (odd.length > 0)
+      await rows.tidy(
+        odd.map(({ entry }) => entry),
+        0,
+      )
+    return times.find(({ at }) => Number.isFinite(at))?.at ?? Number.POSITIVE_INFINITY
   }
 
   async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {

@@ -2,7 +2,7 @@
 import { endedIndex, toStoredDeliveries } from './delivery-rows.ts'
 import { eventRow } from './events.ts'
 import { justAfter, timeKey } from './keys.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, unlessDamaged } from './parts.ts'
 import { type Found, isNamed, maxChanges, type Row } from './rows.ts'
 
 const pageSize = 100
@@ -28,7 +28,9 @@ export class Forgetting {
       for (let i = 0; i < found.length && removed < limit; ) {
         const some = found.slice(i, i + limit - removed)
         i += some.length
-        const works = some.map((entry) => () => this.#forgetOne(entry, before))
+        const works = some.map(
+          (entry) => () => unlessDamaged(rows, () => this.#forgetOne(entry, before)),
+        )
         removed += (await together(works)).filter((done) => done).length
       }
       if (found.length < pageSize) break

@@ -122,14 +122,22 @@ export class Queues {
     for (let pages = 0; pages < maxPages; pages++) {
       const page = await this.#parts.rows.find(pendingIndex, from, '~', pageSize)
       const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return [...found, ...page]
+      if (last === undefined || page.length < pageSize) return this.#timed([...found, ...page])
       const queue = buildQueue(last.key)
       // if the last queue begins within this page, read it again from its start
       const isCut = buildQueue(page[0]!.key) !== queue
       found.push(...page.filter(({ key }) => !isCut || buildQueue(key) !== queue))
       from = isCut ? `${queue}|` : `${queue}|~`
     }
-    return found
+    return this.#timed(found)
+  }
+
+  /** Without those whose keys have no time: they are damaged, and others of their channel would wait for them. */
+  async #timed(found: Found[]): Promise<Found[]> {
+    const odd = found.filter(({ key }) => !Number.isFinite(readTime(key)))
+    if (odd.length === 0) return found
+    await this.#parts.rows.tidy(odd, 0)
+    return found.filter((entry) => !odd.includes(entry))
   }
 
   /**

@@ -12,7 +12,7 @@ import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { buildKey } from './keys.ts'
-import { together as atOnce, type Parts, type Together } from './parts.ts'
+import { together as atOnce, type Parts, type Together, unlessDamaged } from './parts.ts'
 import { insertOrReplace, type Rows } from './rows.ts'
 import { Searches } from './searches.ts'
 import { SmallRows } from './small-rows.ts'
@@ -163,7 +163,10 @@ export class RelayStore implements Store {
   async forget(before: number, limit: number, unheardSince = before) {
     const events = await this.#forgetting.ended(before, limit)
     const isOpen = async (key: EventKey) => {
-      const record = await this.readEvent(key)
+      const found = await unlessDamaged(this.#rows, async () => [await this.readEvent(key)])
+      // nobody knows of a damaged one
+      if (found === undefined) return true
+      const [record] = found
       return record !== undefined && record.ended === undefined
     }
     return events + (await this.#beacons.forget(unheardSince, limit, isOpen))

@@ -62,8 +62,8 @@ export class Searches {
 
   /** One call for each fleet. Beyond the last entry of a full answer, nothing is known of its fleet. */
   async #latest(search: EventSearch, after: Place | undefined): Promise<EventsFound> {
-    const { fleets, limit, since = 0, eventType, step } = search
-    const isFiltered = eventType !== undefined || step !== undefined
+    const { fleets, limit, since = 0, eventType, steps } = search
+    const isFiltered = eventType !== undefined || steps !== undefined
     const size = isFiltered ? maxEntries : limit + 1
     const to = `${newestFirst(since)}|${end}`
     const works = fleets.map((fleet) => async () => {
@@ -208,10 +208,9 @@ function startIn(fleet: string, { until }: EventSearch, after: Place | undefined
   return fleet < after.fleet ? `${time}|${end}` : `${time}|`
 }
 
-function matches({ eventType, step }: EventSearch) {
+function matches({ eventType, steps }: EventSearch) {
   return (one: EventSummary) =>
-    (eventType === undefined || one.eventType === eventType) &&
-    (step === undefined || one.step === step)
+    (eventType === undefined || one.eventType === eventType) && (steps?.includes(one.step) ?? true)
 }
 
 function byPlace(one: Place, other: Place): number {

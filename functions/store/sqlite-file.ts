@@ -45,7 +45,8 @@ export function checkBackup(path: string, { ofAnyVersion = false } = {}): void {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(path, { readOnly: true })
-    const found = db.prepare('PRAGMA quick_check').get()?.quick_check
+    // not `quick_check`, which compares no index with its table
+    const found = db.prepare('PRAGMA integrity_check').get()?.integrity_check
     if (found !== 'ok') throw new FoghornError('data_damaged', `"${path}" is damaged: ${found}`)
     const [rows] = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rows'").all()
     if (rows === undefined) {

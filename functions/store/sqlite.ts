@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS entries (
   summary TEXT NOT NULL, PRIMARY KEY (name, key, partition, row)
 ) STRICT, WITHOUT ROWID;`
 
-/** SQLite sees a page that it cannot read, and not one that says something else. */
+/** SQLite sees a page that it cannot read, and not one that says something else: `sum` sees that. */
 const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
 const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
@@ -43,7 +43,14 @@ const sql = {
   addEntry: `INSERT INTO entries (summary, name, key, partition, row) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET summary = excluded.summary`,
   dropEntry: 'DELETE FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
+  entry: 'SELECT 1 FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
+  addMissing: `INSERT OR IGNORE INTO entries (summary, name, key, partition, row)
+    SELECT coalesce(one.value ->> 'summary', ''), one.value ->> 'index', one.value ->> 'key', partition, row
+    FROM rows, json_each(iif(json_valid(keys), keys, '[]')) AS one`,
 }
+
+/** Older relays wrote none. */
+const sealed = /\.[0-9a-f]{1,8}$/
 
 /** Values of the last condition of `list`. */
 const all = 1
@@ -80,6 +87,8 @@ interface Options {
   nonce: string
   /** When to commit what waits. Default: at once. */
   soon?: (commit: () => void) => void
+  /** A checksum, by which a row that is not as it was written shows. Absent: the storage has its own. */
+  sum?: (text: string) => number
 }
 
 export class SqlRows implements Rows {
@@ -88,13 +97,15 @@ export class SqlRows implements Rows {
   readonly #db: Database
   readonly #nonce: string
   readonly #soon: (commit: () => void) => void
+  readonly #sum: Options['sum']
   #waiting: Waiting[] = []
   #versions = 0
 
-  constructor(db: Database, { nonce, soon = (commit) => commit() }: Options) {
+  constructor(db: Database, { nonce, soon = (commit) => commit(), sum }: Options) {
     this.#db = db
     this.#nonce = nonce
     this.#soon = soon
+    this.#sum = sum
   }
 
   async read(partition: string, row: string): Promise<Row | undefined> {
@@ -105,17 +116,17 @@ export class SqlRows implements Rows {
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
     const range = [partition, from, to] as const
     const found = this.#db.all(sql.list, ...range, all, limit)
-    const rows = found.map((one) => toRow(partition, one))
+    const rows = found.map((one) => this.#toRow(partition, one))
     const damaged = rows.indexOf(undefined)
     if (damaged === -1) return rows as Row[]
     this.#damaged(partition, found[damaged]!)
     // others take the place of those that are no JSON
     const whole = this.#db.all(sql.list, ...range, wholeOnly, limit)
-    return whole.flatMap((one) => toRow(partition, one) ?? [])
+    return whole.flatMap((one) => this.#toRow(partition, one) ?? [])
   }
 
   #whole(partition: string, found: Columns): Row {
-    const row = toRow(partition, found)
+    const row = this.#toRow(partition, found)
     if (row === undefined) throw this.#damaged(partition, found)
     return row
   }
@@ -128,8 +139,32 @@ export class SqlRows implements Rows {
     return this.#db.all(sql.find, index, from, to, limit).map((entry) => toFound(index, entry))
   }
 
-  /** A transaction writes rows and entries, so every entry is named. */
-  async tidy(): Promise<void> {}
+  /** A transaction writes rows and entries, so an entry that no row names is damaged. The rows have what it was. */
+  async tidy(unnamed: Found[]): Promise<void> {
+    const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
+    if (damaged.length === 0) return
+    this.#db.whenFree(() =>
+      this.#db.transaction(() => {
+        for (const { index, key, partition, row } of damaged)
+          this.#db.run(sql.dropEntry, index, key, partition, row)
+        if (damaged.some(({ partition, row }) => this.#isWholeOrNone(partition, row)))
+          this.#db.run(sql.addMissing)
+      }),
+    )
+    for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
+  }
+
+  /** Whether the entry is still there, and its row does not name it. */
+  #isDamaged({ index, key, partition, row }: Found): boolean {
+    if (this.#db.all(sql.entry, index, key, partition, row).length === 0) return false
+    const [found] = this.#db.all(sql.read, partition, row)
+    const whole = found && this.#toRow(partition, found)
+    return !(whole?.keys.some((one) => one.index === index && one.key === key) ?? false)
+  }
+
+  #isWholeOrNone(partition: string, row: string): boolean {
+    return !this.#exists(partition, row) || this.#isWhole(partition, row)
+  }
 
   tellDamaged(sentence: string): void {
     this.#db.tellDamaged(sentence)
@@ -181,9 +216,10 @@ export class SqlRows implements Rows {
     const row = buildRow(change)
     const before = kind === 'replace' ? change.was.keys : []
     const keys = (kind === 'put' ? undefined : change.keys) ?? []
-    const version = `${this.#nonce}-${++this.#versions}`
     const isNew = kind !== 'replace' && !this.#exists(partition, row)
     const text = keys.length === 0 ? '' : JSON.stringify(keys)
+    const seal = this.#buildSeal(partition, row, text, body)
+    const version = `${this.#nonce}-${++this.#versions}${seal}`
     this.#db.run(isNew ? sql.insert : sql.replace, version, text, body, partition, row)
     this.#index(partition, row, before, keys)
     return { partition, row, body, keys, version }
@@ -191,7 +227,26 @@ export class SqlRows implements Rows {
 
   #isWhole(partition: string, row: string): boolean {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found !== undefined && toRow(partition, found) !== undefined
+    return found !== undefined && this.#toRow(partition, found) !== undefined
+  }
+
+  /** Undefined if the row is damaged. */
+  #toRow(partition: string, found: Columns): Row | undefined {
+    if (found.isWhole !== 1) return undefined
+    const [row, version, keys, body] = [found.row, found.version, found.keys, found.body].map(
+      String,
+    )
+    const [seal = ''] = sealed.exec(version!) ?? []
+    const isSealed = this.#sum !== undefined && seal !== ''
+    if (isSealed && this.#buildSeal(partition, row!, keys!, body!) !== seal) return undefined
+    const known: unknown = keys === '' ? [] : JSON.parse(keys!)
+    if (!areKeys(known)) return undefined
+    return { partition, row: row!, version: version!, body: body!, keys: known as Key[] }
+  }
+
+  /** The end of a version: what the row is by its checksum. */
+  #buildSeal(...parts: string[]): string {
+    return this.#sum === undefined ? '' : `.${this.#sum(parts.join('\n')).toString(16)}`
   }
 
   #exists(partition: string, row: string): boolean {
@@ -215,15 +270,4 @@ export class SqlRows implements Rows {
 
 function chooseName({ index, key }: Key): string {
   return `${index} ${key}`
-}
-
-/** Undefined if the row is damaged. */
-function toRow(partition: string, { row, version, keys, body, isWhole }: Columns): Row | undefined {
-  if (isWhole !== 1) return undefined
-  const known: unknown = keys === '' ? [] : JSON.parse(String(keys))
-  if (!areKeys(known)) return undefined
-  return {
-    ...{ partition, row: String(row), version: String(version), body: String(body) },
-    keys: known as Key[],
-  }
 }

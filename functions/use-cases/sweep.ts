@@ -16,9 +16,9 @@ const maxSweepMs = 2_000
 
 /**
  * Does what features have to do, then concludes the events that are due, as many as time allows. Logs failures:
- * these stay due, and the others go on. Returns how many failed.
+ * these stay due, and the others go on. Returns how many failed, and how many events were due.
  */
-export async function sweep(relay: Relay): Promise<number> {
+export async function sweep(relay: Relay): Promise<{ failed: number; due: number }> {
   let failed = 0
   for (const one of sweeps) failed += await attempt(relay, () => one(relay))
   failed += await attempt(relay, () => reconcile(relay).then(() => 0))
@@ -34,7 +34,7 @@ export async function sweep(relay: Relay): Promise<number> {
       relay.log.error('conclusion_failed', { ...key, error: messageOf(error) })
     }
   }
-  return failed
+  return { failed, due: due.length }
 }
 
 /** One step that fails keeps no other from being taken. Returns how many failed. */

@@ -16,6 +16,7 @@ import {
 } from '../core/event/slots.ts'
 import { slotRows } from '../store/small-rows.ts'
 import type { EventStore, SmallRowStore } from '../store/store.ts'
+import { readWhole } from './read-whole.ts'
 import { buildContext, type Relay } from './relay.ts'
 
 /** If other workers were faster each time, the event asks again some seconds later. */
@@ -72,7 +73,9 @@ async function judgeHolders(
   const ended: Holder[] = []
   const behind: string[] = []
   for (const holder of listRivals(stored, own, wish, now)) {
-    const record = await store.readEvent({ fleet: own.fleet, eventId: holder.eventId })
+    const record = await readWhole(store, { fleet: own.fleet, eventId: holder.eventId })
+    // nobody knows whether it is over, so its slot stays taken
+    if (record === 'damaged') continue
     const standing = judgeHolder(holder, record, now)
     if (record === undefined || standing === 'gone') {
       holders = holders.filter((one) => one !== holder)

@@ -79,7 +79,7 @@ async function failing(): Promise<string[]> {
     if (status >= 500) failed.push(`${path}: ${status}`)
   }
   world.clock.now += second
-  if ((await sweep(world.relay)) > 0) failed.push('the sweep')
+  if ((await sweep(world.relay)).failed > 0) failed.push('the sweep')
   const told = world.sent.length
   const other = new FakeBeacon(world, `new_${++news}`)
   const answer = await other.post(other.body([shown(news)]))

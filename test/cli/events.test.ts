@@ -1,5 +1,5 @@
 // `foghorn events`, `approve`, `leave` and `mute`, beside a relay.
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Command } from '../../functions/cli/command.ts'
 import { approve, chosenBy, describeDoubts, events, leave } from '../../functions/cli/events.ts'
 import type { PublicEvent } from '../../functions/core/event/public-view.ts'
@@ -8,6 +8,13 @@ import { servedForEach } from '../support/served.ts'
 import { event, eventId } from '../support/world.ts'
 
 const play = servedForEach()
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: world.clock.now })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('events', () => {
   test('none, then the open ones with the most urgent first', async () => {
@@ -26,6 +33,14 @@ describe('events', () => {
       ['prod', 'Reboot of web_1', 'to decide', 'soon'],
       ['prod', 'Reboot of web_0', 'to decide', eventId],
     ])
+  })
+
+  test('from its NotBefore on, Azure may start an event at any moment, so nobody is asked', async () => {
+    await beacon.sees([event()])
+    vi.setSystemTime(world.clock.now + 16 * minute)
+    expect((await play('events', events)).out).toContain(
+      'due   prod   Reboot of web_0  waiting for Azure',
+    )
   })
 
   test('as JSON, of a fleet, and those that are over', async () => {

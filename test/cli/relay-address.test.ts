@@ -21,6 +21,14 @@ describe('where the relay is', () => {
     expect(() => readRelayUrl(given, 'FOGHORN_URL')).toThrow(says)
   })
 
+  test.each(['https://foghorn.example/?token=hunter2', 'https://foghorn.example#hunter2'])(
+    'what follows the address in %s is not shown',
+    (given) => {
+      const says = /goes on after "https:\/\/foghorn\.example\/?"; write the address without "\?"/
+      expect(() => readRelayUrl(given, 'FOGHORN_URL')).toThrow(says)
+    },
+  )
+
   test.each([
     'https://me:hunter2@foghorn.example',
     'https://me:hunter2@fog horn/',

@@ -67,6 +67,34 @@ describe('a template', () => {
   })
 })
 
+describe("the readers' own time", () => {
+  const unix = Date.parse('2026-11-21T12:15:00Z') / 1_000
+  const local = { body: { t: '{{lines}}\n\n{{facts}}\n{{local}}\n\n{{links}}' } }
+  const shown = async (more: object, what = outgoing()) => {
+    const { t } = await filled(local.body, more, what)
+    return /For you: (.*)/.exec(t)?.[1]
+  }
+
+  test('as the service shows it, or in the time zone of the channel', async () => {
+    expect(await shown({ time: '<t:{{unix}}:f>' })).toBe(`<t:${unix}:f>`)
+    expect(await shown({ timeZone: 'America/New_York' })).toBe('Sat 07:15 in America/New_York')
+    expect(await shown({})).toBe(undefined)
+  })
+
+  test('not of a list, and what is empty leaves no gap', async () => {
+    const several = outgoing({ also: [about({})] })
+    expect(await shown({ timeZone: 'UTC' }, several)).toBe(undefined)
+    const { t } = await filled(local.body)
+    expect(t).not.toContain('\n\n\n')
+  })
+
+  test('Discord shows it by itself', async () => {
+    const { requests } = await sendBy(httpChannel('discord'))
+    const [{ description }] = requests[0]!.json.embeds
+    expect(description).toContain(`For you: <t:${unix}:f>, <t:${unix}:R>`)
+  })
+})
+
 test('of several events, what a template says of one is that of the most urgent', async () => {
   const both = { ...scenes.completed!, also: [scenes.scheduled!] }
   const { requests } = await sendBy(httpChannel('pushover'), both)
@@ -196,6 +224,11 @@ describe('a mistake', () => {
   const http = { kind: 'http', url, body: {} }
 
   test.each<[object, string]>([
+    [{ ...http, time: 'at {{unx}}' }, 'channels.hook.time: write a text that contains {{unix}}'],
+    [
+      { ...http, timeZone: '+01:00' },
+      'channels.hook.timeZone: write the name of a time zone, such as "Europe/Berlin"',
+    ],
     [{ kind: 'http' }, 'channels.hook.preset: missing; name a preset, or write "url" and "body"'],
     [{ kind: 'http', body: {} }, 'channels.hook.url: missing; write an absolute https://'],
     [{ kind: 'http', url }, 'channels.hook.body: missing; write the JSON that the service expects'],

@@ -2,7 +2,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Part, Send } from '../../functions/notify/notifier.ts'
-import { channels } from './kinds.ts'
+import { channels, notifierFor } from './kinds.ts'
 import { about, capture, notify, outgoing } from './outgoing.ts'
 
 const { accessKey } = channels.mail_azure
@@ -90,10 +90,29 @@ test('all mails about one event have one subject, and the news in the first line
   expect(new Set(mails.map(({ subject }) => subject))).toEqual(new Set(['prod: Reboot of web_0']))
   const news = mails.map(({ text }) => text.split('\n')[0])
   expect(news).toEqual([
-    expect.stringMatching(/^⏳ prod: Reboot of web_0 at 12:15 UTC/),
+    '⏳ prod: Reboot of web_0 at 12:15 UTC',
     expect.stringMatching(/ prod: Started.*: Reboot of web_0$/),
     expect.stringMatching(/ prod: Completed.*: Reboot of web_0$/),
   ])
+})
+
+test('with a time zone, the facts also have the time there, in summer as in winter', async () => {
+  const facts = async (notBeforeAt: number) => {
+    const channel = { ...channels.mail, timeZone: 'Europe/Berlin' }
+    const bodies: string[] = []
+    const send: Send = async (_, { body }) => {
+      bodies.push(JSON.parse(body!).text)
+      return new Response('ok')
+    }
+    await notifierFor(channel).notify(about({ notBeforeAt }), channel as never, send)
+    return /^When: (.*)$/m.exec(bodies[0]!)![1]
+  }
+  expect(await facts(Date.parse('2026-11-21T12:15:00Z'))).toBe(
+    '2026-11-21 12:15 UTC, Sat 13:15 in Europe/Berlin',
+  )
+  expect(await facts(Date.parse('2027-07-02T22:15:00Z'))).toBe(
+    '2027-07-02 22:15 UTC, Sat 00:15 in Europe/Berlin',
+  )
 })
 
 test('the subject is that of the first mail, also if the event has changed since then', async () => {

@@ -50,7 +50,8 @@ const backslashed = /(?<!\\)(?:\\\\)*[*_~`|[\]<>#]/u
 /** Marks that the service would obey. */
 const live: Partial<Record<PresetName, RegExp>> = {
   'google-chat': /[<>*~`]/u,
-  discord: backslashed,
+  // but for the times that the preset writes
+  discord: /(?<!\\)(?:\\\\)*(?:(?!<t:\d+:[fR]>)[*_~`|[\]<#]|(?<!<t:\d+:[fR])>)/u,
   mattermost: new RegExp(`${backslashed.source}|@`, 'u'),
 }
 

@@ -14,8 +14,6 @@ const screens = [
 ]
 /** The part of A4 between the margins of a browser. */
 const paper = { width: 718, height: 1046 }
-/** Of the docs. */
-const shownScreen = { width: 1280, height: 860 }
 
 export async function consolePictures(browser: Browser): Promise<void> {
   const world = await consoleWorld({ events: 80 })
@@ -59,15 +57,16 @@ export async function consolePictures(browser: Browser): Promise<void> {
       }
       await page.close()
     }
-    const sharp = { viewport: shownScreen, deviceScaleFactor: 2, javaScriptEnabled: false }
-    const page = await browser.newPage({ colorScheme, ...sharp })
+    const sharp = { colorScheme, deviceScaleFactor: 2, javaScriptEnabled: false }
+    const page = await browser.newPage(sharp)
     await page.goto(url)
     await page.getByLabel('Admin key or token').fill(adminKey)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    for (const [name, path] of Object.entries(shownTabs)) {
+    for (const [name, { path, screen }] of Object.entries(shownTabs)) {
+      await page.setViewportSize(screen)
       await page.goto(url + path)
       // the policy of the page itself allows no further style
-      const copy = await browser.newPage({ colorScheme, ...sharp })
+      const copy = await browser.newPage({ ...sharp, viewport: screen })
       await copy.setContent(withFont(await page.content()))
       await copy.screenshot({ path: `${folder}/${name}${endingOf(colorScheme)}.png` })
       await copy.close()

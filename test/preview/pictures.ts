@@ -3,6 +3,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { consolePaths } from '../features/console.ts'
+import { capture } from '../notify/outgoing.ts'
+import { scenes } from '../notify/scenes.ts'
 import { asAdmin } from '../support/console.ts'
 import { textOf } from '../support/people.ts'
 import { consoleWorld } from './console-world.ts'
@@ -15,40 +18,60 @@ export const textsFile = `${folder}/texts.json`
 
 export const shownScene = 'reminder'
 export const shownPage = 'open'
-/** By the name of the picture: the path below that of the console. */
+/** By kind: what the preview draws its message in. */
+export const shownMessages = { slack: '.slack', teams: '.card', pagerduty: '.pager' } as const
+const desk = { width: 1280, height: 860 }
+const phone = { width: 390, height: 844 }
+/** By the name of the picture: the path below that of the console, and the screen. */
 export const shownTabs = {
-  'console-now': '',
-  'console-upcoming': '/upcoming',
-  'console-beacons': '/beacons',
-  'console-channels': '/channels',
-  'console-wall': '?wall',
+  'console-now': { path: '', screen: desk },
+  'console-phone': { path: '', screen: phone },
+  'console-upcoming': { path: '/upcoming', screen: desk },
+  'console-beacons': { path: '/beacons', screen: desk },
+  'console-channels': { path: '/channels', screen: desk },
+  'console-insights': { path: consolePaths.insights!, screen: desk },
+  'console-wall': { path: '?wall', screen: desk },
 }
 
-/** A digest of the text of each picture. */
+/** The mail of the scene, as a mail program shows it. */
+export async function mailPage(): Promise<string> {
+  const { requests } = await capture('mail', scenes[shownScene])
+  return requests[0]!.json.html
+}
+
+/** A digest of what each picture shows: its text, and the styles that lay it out. */
 export async function pictureTexts(): Promise<Record<string, string>> {
   const preview = await previewPage()
   const start = preview.indexOf(`id="${idOf(shownScene)}"`)
-  const from = preview.indexOf('data-kind="slack"', start)
-  const scene = preview.slice(from, preview.indexOf('</article>', from))
+  const messages = Object.keys(shownMessages).map((kind) => {
+    const from = preview.indexOf(`data-kind="${kind}"`, start)
+    return [
+      kind,
+      styleIn(preview) + preview.slice(from, preview.indexOf('</article>', from)),
+    ] as const
+  })
   const world = await consoleWorld({ events: 80 })
   const visit = await asAdmin(world)
   const tabs = await Promise.all(
-    Object.entries(shownTabs).map(async ([name, path]) => {
-      return [name, await textOf(await visit.get(`/console${path}`))] as const
+    Object.entries(shownTabs).map(async ([name, { path }]) => {
+      return [name, await (await visit.get(`/console${path}`)).text()] as const
     }),
   )
   world.store.close()
   const page = (await pageScenes())[shownPage]!
-  const texts = [
-    ['slack', await textOf(new Response(scene))],
-    ['page', await textOf(new Response(page))],
-    ...tabs,
-  ] as const
-  return Object.fromEntries(texts.map(([name, text]) => [name, digestOf(text)]))
+  const shown = [...messages, ['mail', await mailPage()] as const, ['page', page] as const, ...tabs]
+  return Object.fromEntries(
+    await Promise.all(shown.map(async ([name, html]) => [name, await digestOf(html)])),
+  )
 }
 
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+function styleIn(html: string): string {
+  return /<style[^>]*>.*?<\/style>/s.exec(html)?.[0] ?? ''
+}
+
+async function digestOf(html: string): Promise<string> {
+  const text = await textOf(new Response(html))
+  return createHash('sha256').update(styleIn(html)).update(text).digest('hex').slice(0, 16)
 }
 
 /** A dark picture has a name of its own. */

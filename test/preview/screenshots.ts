@@ -1,7 +1,7 @@
 // `npm run screenshots`: takes pictures of the page in every state, light and dark, on a phone and on a desk,
 // and writes them to dist/pages, and so each page of the console. It also takes the pictures of the README.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { command } from '../../functions/cli/command.ts'
 import { startBrowser } from '../support/browser.ts'
 import { consolePictures } from './console-pictures.ts'
@@ -10,7 +10,9 @@ import { pageScenes } from './page-scenes.ts'
 import {
   endingOf,
   folder,
+  mailPage,
   pictureTexts,
+  shownMessages,
   shownPage,
   shownScene,
   textsFile,
@@ -74,14 +76,29 @@ async function takeShown(browser: Browser, scene: string, colorScheme: 'light' |
   await page.setContent(withFont(scene))
   await page.screenshot({ path: `${folder}/page${endingOf(colorScheme)}.png`, clip })
   await page.close()
+  const mail = await browser.newPage({ ...still, viewport: { width: 600, height: 900 } })
+  await mail.setContent(withFont(await mailPage()))
+  await drawHourglass(mail)
+  await mail.screenshot({ path: `${folder}/mail${endingOf(colorScheme)}.png`, fullPage: true })
+  await mail.close()
   const wide = { width: 560, height: 900 }
   const preview = await browser.newPage({ colorScheme, ...sharp, viewport: wide })
-  // this Chromium has no emoji
-  const hourglass =
-    '<svg width="14" height="18" viewBox="0 0 14 18" fill="#e8912d"><path d="M1 0h12v3L8.5 9l4.5 6v3H1v-3l4.5-6L1 3z"/></svg>'
-  const padded = (await previewPage()).replace('</style>', '.slack { padding: 1rem }</style>')
-  await preview.setContent(withFont(padded.replaceAll('⏳', hourglass)))
-  const message = preview.locator(`#${idOf(shownScene)} [data-kind=slack] .slack`)
-  await message.screenshot({ path: `${folder}/slack${endingOf(colorScheme)}.png` })
+  const pad = `${Object.values(shownMessages).join(', ')} { padding: 1rem; background: var(--card) }`
+  await preview.setContent(withFont((await previewPage()).replace('</style>', `${pad}</style>`)))
+  await drawHourglass(preview)
+  for (const [kind, drawn] of Object.entries(shownMessages)) {
+    const message = preview.locator(`#${idOf(shownScene)} [data-kind=${kind}] ${drawn}`).first()
+    await message.screenshot({ path: `${folder}/${kind}${endingOf(colorScheme)}.png` })
+  }
   await preview.close()
+}
+
+/** This Chromium has no emoji. */
+async function drawHourglass(page: Page): Promise<void> {
+  const drawing =
+    '<svg width="14" height="18" viewBox="0 0 14 18" fill="#e8912d"><path d="M1 0h12v3L8.5 9l4.5 6v3H1v-3l4.5-6L1 3z"/></svg>'
+  await page.evaluate(`for (const one of document.querySelectorAll('*')) {
+    if (one.childElementCount === 0 && !/^(SCRIPT|STYLE|PRE)$/.test(one.tagName) && one.textContent.includes('⏳'))
+      one.innerHTML = one.innerHTML.replaceAll('⏳', '${drawing}')
+  }`)
 }

@@ -1,5 +1,6 @@
 // Stores for tests: on a file of SQLite, in memory, or on the rows of Azure over a table in memory.
 import { randomUUID } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
 import type { Table } from '../../functions/store/azure/table.ts'
 import { PostgresRows } from '../../functions/store/postgres/rows.ts'
@@ -27,7 +28,7 @@ export type TestStore = Store &
 
 export function openStore(path = ':memory:'): TestStore {
   const file = openFile(path)
-  const rows = new SqlRows(file, { nonce: randomUUID() })
+  const rows = new SqlRows(file, { nonce: randomUUID(), sum: crc32 })
   const contents = () => [
     // that a page was opened is noted
     file.all(`SELECT * FROM rows WHERE row NOT LIKE 'own|opened%' ORDER BY id`),

@@ -18,6 +18,8 @@ export const steps = [
 ] as const
 export type EventStep = (typeof steps)[number]
 
+export const endedSteps = ['completed', 'cancelled', 'lost'] as const satisfies EventStep[]
+
 export interface EventSummary {
   fleet: string
   eventId: string

@@ -25,6 +25,12 @@ export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> 
   lost: { word: 'Outcome unknown', tone: 'bad' },
 }
 
+/** Inside a sentence: `waiting for Azure`. */
+export function nameState(state: EventStep | Wait): string {
+  const { word } = stateWords[state]
+  return word.charAt(0).toLowerCase() + word.slice(1)
+}
+
 /** `asks`: people can still decide it. */
 export function chooseWait(facts: { eventType: string }, decide: Decide, asks: boolean): Wait {
   if (isAdvice(facts)) return 'advice'

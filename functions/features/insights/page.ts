@@ -62,7 +62,7 @@ ${chart(
 ${chart(
   'VMs affected most often',
   vms.map(({ fleet, vm, count }): Bar => {
-    const path = `${base}/events?${new URLSearchParams({ fleet, q: vm })}`
+    const path = `${base}/events?${new URLSearchParams({ fleet, q: vm, step: 'all' })}`
     const label = html`<a href="${path}">${plain(vm)}</a> <span class="note">${plain(fleet)}</span>`
     return { label, parts: [['c0', count]], text: String(count) }
   }),
@@ -88,7 +88,8 @@ function describeBar(months: Month[]): Html {
 function monthLink(base: string, month: string): Html {
   const [year, number] = month.split('-').map(Number) as [number, number]
   const last = new Date(Date.UTC(year, number, 0)).getUTCDate()
-  const query = new URLSearchParams({ since: `${month}-01`, until: `${month}-${last}` })
+  const [since, until] = [`${month}-01`, `${month}-${last}`]
+  const query = new URLSearchParams({ since, until, step: 'all' })
   return html`<a href="${base}/events?${query}">${nameMonth(month)}</a>`
 }
 

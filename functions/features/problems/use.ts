@@ -119,13 +119,10 @@ export async function sendProblems(relay: Relay): Promise<number> {
   try {
     const rows = await problemRows.list(relay.store)
     for (const { row } of rows) {
-      const dueAt = nextMessageAt(row)
-      if (dueAt > relay.now()) {
-        wakeAt(relay, row, dueAt)
-        continue
-      }
       try {
-        await send(relay, row)
+        const dueAt = nextMessageAt(row)
+        if (dueAt > relay.now()) wakeAt(relay, row, dueAt)
+        else await send(relay, row)
       } catch (error) {
         failed += 1
         const { fleet, kind } = row

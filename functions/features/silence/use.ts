@@ -9,6 +9,7 @@ import { eventGrid } from '../../core/event/sight.ts'
 import type { BeaconKey } from '../../store/store.ts'
 import { listFleet } from '../../use-cases/beacons.ts'
 import { depart } from '../../use-cases/dismiss-beacon.ts'
+import { readWhole } from '../../use-cases/read-whole.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { noteProblems } from './needs.ts'
 import { describeVm, isTooOld, judgeBeacon, mayShareGroup, replaces } from './rule.ts'
@@ -196,7 +197,8 @@ class FleetEvents {
     for (const eventId of sees.slice(0, maxSeen)) {
       if (events.has(eventId)) continue
       if (!this.#known.has(eventId)) {
-        this.#known.set(eventId, await store.readEvent({ fleet, eventId }))
+        const found = await readWhole(store, { fleet, eventId })
+        this.#known.set(eventId, found === 'damaged' ? undefined : found)
       }
       const event = this.#known.get(eventId)
       if (event !== undefined) events.set(eventId, event)

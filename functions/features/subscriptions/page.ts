@@ -20,6 +20,6 @@ export const keptNote =
 export function subscriptionsPart(shown: ShownChannel[], more: boolean, now: number): Html {
   const none = html`<p class="empty">There are no subscriptions. Other systems create them through the API.</p>`
   return html`<h2 id="subscriptions">Subscriptions <span class="count">${shown.length}</span></h2>
-${shown.length === 0 ? none : channelTable('Subscriptions', shown, now)}
+${shown.length === 0 ? none : channelTable('Subscriptions', shown, { now })}
 ${more ? html`<p class="note">These are the newest. The API lists all.</p>` : ''}`
 }

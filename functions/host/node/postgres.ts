@@ -1,6 +1,5 @@
 // A relay on Node whose rows are in PostgreSQL. Loaded only then: the library is no part of a usual start.
 import { createHash, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
@@ -9,8 +8,10 @@ import type { DatabaseAddress } from '../../store/postgres/address.ts'
 import { type Database, openDatabase } from '../../store/postgres/connect.ts'
 import { PostgresRows } from '../../store/postgres/rows.ts'
 import { sql } from '../../store/postgres/schema.ts'
-import { insertOrReplace, type Rows } from '../../store/rows.ts'
+import { insertOrReplace, type Rows, readContent } from '../../store/rows.ts'
+import { having } from '../../store/shapes.ts'
 import { createFrequentLog } from '../../use-cases/frequent-log.ts'
+import { readSmallFile } from '../small-file.ts'
 import { SharedHints } from './hints.ts'
 import type { Storage } from './storage.ts'
 
@@ -33,7 +34,7 @@ export async function openPostgres(options: Options): Promise<Storage> {
   const retryLog = createFrequentLog({ now: Date.now, log }, lossLogMs)
   const onLost = (error: unknown) =>
     retryLog.note('database_connection_lost', { error: messageOf(error) })
-  const certificates = readCertificates(address)
+  const certificates = await readCertificates(address)
   const database = await openDatabase({ address, readToken, certificates, onLost })
   try {
     const hints = new SharedHints(id, (text) => database.tell(text))
@@ -79,10 +80,12 @@ export async function openPostgres(options: Options): Promise<Storage> {
   }
 }
 
-function readCertificates({ rootCertificates: file }: DatabaseAddress): string[] | undefined {
+async function readCertificates({
+  rootCertificates: file,
+}: DatabaseAddress): Promise<string[] | undefined> {
   if (file === undefined) return undefined
   try {
-    return [...rootCertificates, readFileSync(file, 'utf8')]
+    return [...rootCertificates, await readSmallFile(file)]
   } catch (error) {
     const what = `the certificates of FOGHORN_DATABASE cannot be read (${messageOf(error)})`
     throw new FoghornError(
@@ -94,6 +97,7 @@ function readCertificates({ rootCertificates: file }: DatabaseAddress): string[]
 
 const relayPartition = buildKey('relay')
 const ownerRow = buildKey('owner')
+const isOwner = having({ 'keys.*': 'string' })
 
 /**
  * Relays of one Foghorn share a link key. Another one would send the same messages with links that these do not know.
@@ -104,7 +108,7 @@ async function checkOwner(rows: Rows, linkKeys: Uint8Array[]): Promise<void> {
     createHash('sha256').update(key).digest('base64url').slice(0, 22),
   )
   const was = await rows.read(relayPartition, ownerRow)
-  const known = was === undefined ? own : (JSON.parse(was.body) as { keys: string[] }).keys
+  const known = was === undefined ? own : readContent<{ keys: string[] }>(was, isOwner).keys
   if (!own.some((key) => known.includes(key))) {
     const remedy =
       'give both relays one FOGHORN_LINK_KEY, or use another database. If the key is new, write the old one ' +

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
-import { findForeignOwner } from '../../../shared/folder.ts'
+import { whyForeign } from '../../../shared/folder.ts'
 import type { Log } from '../../../shared/log.ts'
 import type { Rows } from '../../store/rows.ts'
 import { SqlRows } from '../../store/sqlite.ts'
@@ -26,13 +27,13 @@ export interface Storage {
 
 /** Throws FoghornError. */
 export function openSqlite(dataDirectory: string, log: Log): Storage {
-  makeFolder(dataDirectory)
-  const owner = findForeignOwner(dataDirectory)
-  if (owner !== undefined)
+  const foreign = whyForeign(dataDirectory)
+  if (foreign !== undefined)
     throw new FoghornError(
       'data_unusable',
-      `"${dataDirectory}" belongs to user ${owner}, and root works in no folder of others; start the relay as that user, or give the folder to root`,
+      `"${dataDirectory}" ${foreign}, and root works in no folder of others; start the relay as another user, or in a folder that only root can write to`,
     )
+  makeFolder(dataDirectory)
   const path = join(resolve(dataDirectory), databaseName)
   const file = openFile(path)
   file.onBroken = (error) => {
@@ -48,7 +49,7 @@ export function openSqlite(dataDirectory: string, log: Log): Storage {
   // after a restore that went wrong, or with a wrong FOGHORN_DATA, this line says so
   if (file.isNew) log.warn('database_created', { path })
   return {
-    rows: new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns }),
+    rows: new SqlRows(file, { nonce: randomUUID(), soon: afterTwoTurns, sum: crc32 }),
     file: {
       folder: dataDirectory,
       copyTo: (copy) => file.copyTo(copy),

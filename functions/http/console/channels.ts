@@ -50,7 +50,9 @@ export async function showChannels(
     Promise.all(sections.map((section) => section(relay, visitor))),
   ])
   const shown = activity.map((one) => shownChannel(relay, access, one, troubles))
-  const body = channelsBody(shown, below, relay.now())
+  const form = may(access, 'manage') ? await tokenFor(relay, c, 'send') : undefined
+  const tests = form === undefined ? {} : { tests: { base: buildBase(relay), form } }
+  const body = channelsBody(shown, below, { now: relay.now(), ...tests })
   return answerPage(relay, c, visitor, { title: 'Channels', tab: 'channels', body, refreshSeconds })
 }
 
@@ -98,17 +100,23 @@ function shownChannel(
   }
 }
 
-/** What sends messages there: `2 routes, fallback of on-call`. */
+/** In the table of channels. */
+const routesShown = 2
+
+/** What sends messages there: `all events; fallback of on-call`. */
 function describeUse({ config }: Relay, name: string): string {
-  const routes = config.routes.filter(({ channels }) => channels.includes(name)).length
+  const routes = config.routes.filter(({ channels }) => channels.includes(name))
+  const matches = [...new Set(routes.map(({ match }) => describeMatch(match)))]
+  const more = matches.length - routesShown
   const others = Object.entries(config.channels).flatMap(([other, { fallback }]) =>
     fallback === name ? [other] : [],
   )
   const uses = [
-    ...(routes === 0 ? [] : [routes === 1 ? '1 route' : `${routes} routes`]),
+    ...matches.slice(0, routesShown),
+    ...(more > 0 ? [more === 1 ? '1 more route' : `${more} more routes`] : []),
     ...(others.length === 0 ? [] : [`fallback of ${others.join(', ')}`]),
   ]
-  return uses.length === 0 ? 'no route names it' : uses.join(', ')
+  return uses.length === 0 ? 'no route names it' : uses.join('; ')
 }
 
 export function describeRate(relay: Relay, channel: string): string {
@@ -119,11 +127,11 @@ export function describeRate(relay: Relay, channel: string): string {
   return `a request each ${everyMs / 1_000} s${list}`
 }
 
-/** What a route asks for: ` (fleet prod, resource db_*)`. Empty if it takes every event. */
+/** What a route asks for: `fleet prod, resource db_*`. */
 function describeMatch({ time: _, ...match }: Match): string {
   const asked = Object.entries(match).filter(([, value]) => value !== undefined)
-  if (asked.length === 0) return ''
-  return ` (${asked.map(([key, value]) => `${key} ${[value].flat().join(' or ')}`).join(', ')})`
+  if (asked.length === 0) return 'all events'
+  return asked.map(([key, value]) => `${key} ${[value].flat().join(' or ')}`).join(', ')
 }
 
 export async function showChannel(relay: Relay, c: Context, visitor: Visitor): Promise<Response> {
@@ -143,7 +151,7 @@ export async function showChannel(relay: Relay, c: Context, visitor: Visitor): P
   ])
   const shown = shownChannel(relay, access, activity!, troubles)
   const named = relay.config.routes.flatMap(({ channels, match }, i) =>
-    channels.includes(name) ? [`routes[${i}]${describeMatch(match)}`] : [],
+    channels.includes(name) ? [`routes[${i}] (${describeMatch(match)})`] : [],
   )
   const facts: [string, string][] = [
     [

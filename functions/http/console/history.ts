@@ -6,7 +6,7 @@ import { iso } from '../../../shared/json.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
-import { type EventSummary, steps } from '../../core/event/summary.ts'
+import { type EventSummary, endedSteps, steps } from '../../core/event/summary.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { isBound, may, seesFleet } from '../../core/rules/access.ts'
@@ -36,7 +36,8 @@ const historyQuery = z.strictObject({
   fleet: text,
   q: text,
   type: text,
-  step: z.union([z.literal(''), listChoices(steps)]).optional(),
+  /** Left out or empty: those that ended. */
+  step: z.union([z.literal(['', 'all']), listChoices(steps)]).optional(),
   since: day,
   until: day,
   after: text,
@@ -66,7 +67,7 @@ async function find(
     limit: pageSize,
     ...(q.trim() !== '' && { prefix: q.trim() }),
     ...(type !== '' && { eventType: type }),
-    ...(step !== '' && { step }),
+    ...(step !== 'all' && { steps: step === '' ? endedSteps : [step] }),
     ...(since !== '' && { since: Date.parse(since) }),
     ...(until !== '' && { until: Date.parse(until) + dayMs }),
     ...(after && { after }),

@@ -75,7 +75,7 @@ export const http: Kind<typeof httpSchema> = {
   schema: httpSchema,
   open: [
     ...['preset', 'service', 'body', 'query', 'acknowledge', 'resolve'],
-    ...['success', 'retryAfter', 'limits', 'severities', 'replace'],
+    ...['success', 'retryAfter', 'limits', 'severities', 'replace', 'time', 'timeZone'],
   ],
   placeholders: { settings: (name) => name, headers: (name) => name },
   notifiers: { http: messages, http_incidents: incidents },

@@ -9,18 +9,28 @@ import { plain } from '../../core/message/phrases.ts'
 import { dayMs } from '../../core/units.ts'
 import { buildStoryKey, fitting, severityIn } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
+import { showIn } from '../time-zone.ts'
 import { bytesIn } from './bytes.ts'
 
 /** Services that need an end get this one: it is later than that of any event without news. */
 const expiresMs = dayMs
+
+/** How the channel shows the readers' own time. `time`: a text with `unixIn`. */
+export interface Clock {
+  time?: string | undefined
+  timeZone?: string | undefined
+}
 
 interface Placeholder {
   about: string
   /** Made of names from outside: cut to the limit of its field, without links or the marks in `replace`. */
   isText?: true
   /** Empty: the field is left out. `key`: of the incident, or of the event. `room`: in bytes. */
-  of(outgoing: Outgoing, key: string | undefined, room: number): string
+  of(outgoing: Outgoing, key: string | undefined, room: number, clock: Clock): string
 }
+
+/** In `time` of a channel: seconds since 1970. */
+export const unixIn = '{{unix}}'
 
 export const placeholders: Record<string, Placeholder> = {
   title: {
@@ -43,6 +53,17 @@ export const placeholders: Record<string, Placeholder> = {
     isText: true,
     of: ({ message, also }) =>
       also.length > 0 ? '' : message.facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+  },
+  local: {
+    about:
+      "When it starts, or when it started or ended, by the readers' own clock. Empty for several events, and without `time` or `timeZone`.",
+    of: ({ message: { facts }, also }, _key, _room, { time, timeZone }) => {
+      const at = facts.find((fact) => fact.at !== undefined)?.at
+      if (at === undefined || also.length > 0) return ''
+      const seconds = String(Math.floor(at / 1_000))
+      if (time !== undefined) return `For you: ${time.replaceAll(unixIn, seconds)}`
+      return timeZone === undefined ? '' : `For you: ${showIn(timeZone, at)}`
+    },
   },
   vms: {
     about: 'The names of all affected VMs.',

@@ -5,6 +5,8 @@ import { defined } from '../../../shared/json.ts'
 import { isWebUrl, listChoices, object, quoted, webRule, webUrl } from '../../schema/checks.ts'
 import { didYouMean } from '../../schema/suggest.ts'
 import { entry } from '../kind.ts'
+import { timeZone } from '../time-zone.ts'
+import { unixIn } from './placeholders.ts'
 import { type Preset, presets } from './presets.ts'
 import {
   type Dialect,
@@ -60,6 +62,7 @@ const further = (action: string) =>
     .describe(`The request that ${action} an incident.`)
 
 const statusRule = 'write a status from 200 to 299'
+const timeRule = `write a text that contains ${unixIn}, such as "<t:${unixIn}:f>"`
 const severityRule = 'write the word of the service, a text or a number'
 const severityWord = z.union([z.string().min(1).max(64), z.number()], severityRule)
 
@@ -101,6 +104,15 @@ const parts = entry('http', {
     .describe(
       'The longest text of a field in bytes of UTF-8, by its path. Leave out places in lists: `records.description`. Default: 4000.',
     ),
+  time: z
+    .string()
+    .max(64)
+    .refine((text) => text.includes(unixIn), { error: timeRule })
+    .optional()
+    .describe(
+      `For \`{{local}}\`, if the service shows times by the reader's own clock: how. ${unixIn} stands for the seconds since 1970.`,
+    ),
+  timeZone,
   severities: object({
     critical: severityWord.describe('No notice: it happens at once.'),
     error: severityWord.describe('People are asked, and a restart or worse comes.'),

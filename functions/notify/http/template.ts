@@ -6,12 +6,12 @@ import { quoted } from '../../schema/checks.ts'
 import { didYouMean } from '../../schema/suggest.ts'
 import type { Outgoing } from '../notifier.ts'
 import { bytesIn, cutToBytes } from './bytes.ts'
-import { eventField, eventFields, placeholders } from './placeholders.ts'
+import { type Clock, eventField, eventFields, placeholders } from './placeholders.ts'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
 /** The words and limits of a service. */
-export interface Dialect {
+export interface Dialect extends Clock {
   settings: Record<string, string>
   severities: Partial<Record<Severity, string | number>>
   /** What replaces a character that the service would read as a mark. */
@@ -60,7 +60,8 @@ function fillText(template: string, filling: Filling, path: string): Json | unde
   if (typeof value === 'number') return value
   let text = ''
   for (let length = most; length > 1; length = Math.floor(length * shrink)) {
-    text = template.replace(inBraces, (_, name) => String(valueFor(name, filling, length))).trim()
+    const filled = template.replace(inBraces, (_, name) => String(valueFor(name, filling, length)))
+    text = filled.replace(/\n{3,}/g, '\n\n').trim()
     if (bytesIn(text) <= most) break
   }
   return text === '' && template !== '' ? undefined : cutToBytes(text, most)
@@ -72,7 +73,9 @@ function valueFor(name: string, filling: Filling, length: number): string | numb
   const setting = settings[name.replace('settings.', '')]
   if (name.startsWith('settings.') && setting !== undefined) return setting
   const own = placeholders[name]
-  const text = own?.of(outgoing, key, length) ?? eventField(outgoing, name.replace('event.', ''))
+  const text =
+    own?.of(outgoing, key, length, filling.dialect) ??
+    eventField(outgoing, name.replace('event.', ''))
   if (name === 'severity') return severities[text as Severity] ?? text
   if (own !== undefined && !own.isText) return text
   return linkless(cutToBytes(text, length)).replace(/./gsu, (one) => replace[one] ?? one)

@@ -33,8 +33,8 @@ export const byAzure: Notifier<AzureMail> = {
   // A domain that Azure manages accepts 10 an hour, so what waits becomes one mail:
   // https://learn.microsoft.com/azure/communication-services/concepts/service-limits#email
   rate: { everyMs: 600_000, burst: 5, together: 20, atOnce: 4 },
-  async notify(outgoing, { from, to, ...azure }, send) {
-    const { subject, text, html, headers } = composeMail(outgoing)
+  async notify(outgoing, { from, to, timeZone, ...azure }, send) {
+    const { subject, text, html, headers } = composeMail(outgoing, timeZone)
     // Azure sets its own id
     const { 'Message-ID': _, ...kept } = headers
     const mail = {

@@ -12,8 +12,10 @@ import {
   composeList,
   composeListButton,
 } from '../../core/message/message.ts'
+import type { Message } from '../../core/message/shape.ts'
 import { buildStoryKey } from '../incidents.ts'
 import type { Outgoing, Part } from '../notifier.ts'
+import { showIn } from '../time-zone.ts'
 import { type Block, type Link, layOut } from './html.ts'
 
 interface Mail {
@@ -25,9 +27,10 @@ interface Mail {
 
 const maxSubject = 200
 
-export function composeMail(outgoing: Outgoing): Mail {
+/** `zone`: where the readers are. */
+export function composeMail(outgoing: Outgoing, zone?: string): Mail {
   const { also, listUrl, ...first } = outgoing
-  const parts = byUrgency([first, ...also], ({ message }) => message)
+  const parts = byUrgency([first, ...also].map(withLastingTitle), ({ message }) => message)
   const messages = parts.map(({ message }) => message)
   const isListed = parts.length > 1
   const head = isListed ? composeList(messages) : messages[0]!
@@ -36,7 +39,7 @@ export function composeMail(outgoing: Outgoing): Mail {
     listUrl === undefined ? undefined : { label: composeListButton(messages), url: listUrl }
   const groups = [...Map.groupBy(parts, nameSet)].map(([set, own]) => ({
     heading: composeHeading(set),
-    blocks: own.map((part) => composeBlock(part, isListed)),
+    blocks: own.map((part) => composeBlock(part, isListed, zone)),
   }))
   const isAsking = messages.some(asksByLink)
   return {
@@ -50,6 +53,11 @@ export function composeMail(outgoing: Outgoing): Mail {
     }),
     headers: composeHeaders(outgoing),
   }
+}
+
+/** A mail is read later than it is sent, and cannot change: it counts down to nothing. */
+function withLastingTitle(part: Part): Part {
+  return { ...part, message: { ...part.message, title: part.message.lastingTitle } }
 }
 
 /** Beside the subject, which stays: what is new, and what happens if nobody acts. */
@@ -104,7 +112,11 @@ function composeHeading(set: string): string {
 }
 
 /** The heading is the news: a subject does not change. Of several events, each has no facts. */
-function composeBlock({ message, pageUrl, delivery }: Part, isListed: boolean): Block {
+function composeBlock(
+  { message, pageUrl, delivery }: Part,
+  isListed: boolean,
+  zone?: string,
+): Block {
   const { sign, title, reference, brief, tone } = message
   const { fleet } = delivery.notification.event
   const named = title.startsWith(`${fleet}: `)
@@ -123,10 +135,18 @@ function composeBlock({ message, pageUrl, delivery }: Part, isListed: boolean): 
     ...(pageUrl !== undefined && {
       page: { label: composeButton(message), url: pageUrl, isAsking: asksByLink(message) },
     }),
-    facts: isListed ? [] : message.facts.map(({ name, value }) => [name, linkless(value)]),
+    facts: isListed ? [] : message.facts.map((fact) => composeFact(fact, zone)),
     links: isListed ? [] : (message.links ?? []),
     reference: linkless(reference),
   }
+}
+
+function composeFact(
+  { name, value, at }: Message['facts'][number],
+  zone?: string,
+): [string, string] {
+  const local = at === undefined || zone === undefined ? '' : `, ${showIn(zone, at)}`
+  return [name, linkless(value) + local]
 }
 
 /** The rest of a line that begins with a sentence that stands above it. */

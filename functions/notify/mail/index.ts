@@ -11,12 +11,19 @@ const bySmtp: Notifier<Smtp> = {
   buttons: undefined,
   // many servers accept 30 a minute from a sender
   rate: { everyMs: 2_000, burst: 2, together: 20, atOnce: 4 },
-  async notify(outgoing, { endpoint, user, password, tls, from, to }, send) {
+  async notify(outgoing, { endpoint, user, password, tls, from, to, timeZone }, send) {
     const login = user === undefined ? undefined : { user, pass: password }
     const { hostname } = new URL(outgoing.publicUrl)
     // an address would need brackets (RFC 5321, 4.1.3)
     const name = /\.[a-z]/i.test(hostname) ? { name: hostname } : {}
-    const body = JSON.stringify({ ...composeMail(outgoing), from, to, login, tls, ...name })
+    const body = JSON.stringify({
+      ...composeMail(outgoing, timeZone),
+      from,
+      to,
+      login,
+      tls,
+      ...name,
+    })
     const headers = { 'content-type': 'application/json' }
     try {
       const answer = await post(send, endpoint, body, headers, outgoing.signal)
@@ -37,7 +44,7 @@ export const mail: Kind<typeof mailSchema> = {
     'user' in channel && channel.user
       ? [toBase64(new TextEncoder().encode(`\0${channel.user}\0${channel.password}`))]
       : [],
-  open: ['from', 'to', 'tls', 'user'],
+  open: ['from', 'to', 'tls', 'user', 'timeZone'],
   placeholders: {
     server: () => 'smtp.env.invalid',
     user: (name) => name,

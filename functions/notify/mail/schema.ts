@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { fromBase64 } from '../../../shared/signature.ts'
 import { list, listChoices, textBy, webRule, webUrl } from '../../schema/checks.ts'
 import { entry } from '../kind.ts'
+import { timeZone } from '../time-zone.ts'
 
 const addressRule = 'write an address such as "ops@example.com", without a name'
 const address = textBy(addressRule).regex(/^[^\s@<>",;]{1,64}@[a-z0-9.-]{1,253}$/i, addressRule)
@@ -36,6 +37,7 @@ const parts = entry('mail', {
     .refine((key) => (fromBase64(key)?.length ?? 0) >= 32, { error: keyRule })
     .optional()
     .describe('With `endpoint`: its access key. It is the secret.'),
+  timeZone,
   from: address.describe('The sender.'),
   to: list(address, `${addressRule}, or a list of these`).describe(
     'The address of the recipient, or a list.',
@@ -47,6 +49,7 @@ const either = '"server" for SMTP, or "endpoint" and "accessKey" for Azure Commu
 interface Common {
   from: string
   to: string[]
+  timeZone?: string | undefined
   fallback?: string | undefined
 }
 

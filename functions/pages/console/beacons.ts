@@ -86,7 +86,7 @@ export function beaconsBody(shown: Beacons, now: number): Html {
 ${missing === undefined ? '' : missingPart(missing)}
 ${state === 'silent' ? '' : silentPart(beacons, address({ state: 'silent' }))}
 ${elsewhere.length === 0 ? '' : html`<p class="state bad trouble"><b>Silent in other fleets:</b> <span>${elsewhere.map((link, i) => html`${i === 0 ? '' : ', '}${link}`)}</span></p>`}
-${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q })}`)}
+${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q, step: 'all' })}`)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`
 }

@@ -34,7 +34,7 @@ export interface ShownChannel {
   pending: number
   failed: number
   failedAt?: number
-  /** `2 routes, fallback of 1 channel`. Absent for a stored channel. */
+  /** `fleet prod; fallback of on-call`. Absent for a stored channel. */
   gets?: string
   /** Only for a stored channel: its messages in the last 24 hours. */
   recent?: { planned: number; failed: number }
@@ -51,16 +51,23 @@ export const channelHealth = {
 } as const satisfies Record<string, Health>
 
 /** `sections`: what features show below. */
-export function channelsBody(channels: ShownChannel[], sections: Html[], now: number): Html {
+export function channelsBody(channels: ShownChannel[], sections: Html[], shown: InTable): Html {
   return html`<h1>Channels</h1>
-${channelTable('Channels', channels, now)}
+${channelTable('Channels', channels, shown)}
 ${sections}`
 }
 
-export function channelTable(label: string, channels: ShownChannel[], now: number): Html {
+/** `tests`: the token of the forms that send, and the address that they are below. */
+interface InTable {
+  now: number
+  tests?: { base: string; form: string }
+}
+
+export function channelTable(label: string, channels: ShownChannel[], shown: InTable): Html {
+  const action = shown.tests ? html`<th scope="col"><span class="away">Action</span></th>` : ''
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table class="stack channels">
-<thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th></tr></thead>
-<tbody>${channels.toSorted(byTrouble).map((one) => row(one, now))}</tbody></table></div>`
+<thead><tr><th scope="col">Name</th><th scope="col">Health</th><th scope="col">Last success</th><th scope="col" class="number">Pending</th><th scope="col" class="number">Failed</th>${action}</tr></thead>
+<tbody>${channels.toSorted(byTrouble).map((one) => row(one, shown))}</tbody></table></div>`
 }
 
 /** Channels that send nothing come first. */
@@ -69,13 +76,22 @@ function byTrouble(one: ShownChannel, other: ShownChannel): number {
   return rank(one) - rank(other)
 }
 
-function row(one: ShownChannel, now: number): Html {
+function row(one: ShownChannel, { now, tests }: InTable): Html {
   const { name, label = name, kind, path, gets, note, pending, pendingSince } = one
   return html`<tr data-key="${name}"><th scope="row"><a href="${path}">${plain(label)}</a> ${kind === undefined ? '' : chip(kind)}${gets === undefined ? '' : html`<br><span class="note">${gets}</span>`}</th>
 <td data-label="Health">${describeState(one)}${note === undefined ? '' : html`<br><span class="note">${whole(plain(note))}</span>`}</td>
 <td data-label="Last success">${describeSuccess(one, now)}</td>
 <td data-label="Pending" class="number">${describeCount(pending)}${pendingSince === undefined ? '' : html`<br><span class="note">oldest ${span(Math.max(0, now - pendingSince))}</span>`}</td>
-<td data-label="Failed" class="number">${describeFailed(one, now)}</td></tr>`
+<td data-label="Failed" class="number">${describeFailed(one, now)}</td>${tests === undefined ? '' : html`<td data-label="">${testButton(tests, one)}</td>`}</tr>`
+}
+
+/** Leads to the channel's page, which says what became of the test. */
+function testButton(
+  { base, form }: NonNullable<InTable['tests']>,
+  { name, path }: ShownChannel,
+): Html {
+  const fields = { name, back: path.slice(base.length) }
+  return sendForm(`${base}/test`, form, fields, html`Test<span class="away"> ${name}</span>`)
 }
 
 /** Failures of months may be listed, so the newest says whether it still fails. */

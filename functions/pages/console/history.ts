@@ -10,7 +10,7 @@ import type { Html } from '../event.ts'
 import { whole } from '../times.ts'
 import { badge, chip, fleetField, select, typeField } from './parts.ts'
 
-/** The filter as the address has it. Empty: no filter. */
+/** The filter as the address has it. Empty: no filter, and of states, those that ended. */
 export interface HistoryFilter {
   fleet: string
   q: string
@@ -41,14 +41,18 @@ export function historyBody({ base, fleets, filter, events, after, next, partial
     return `${base}/events${kind}${query && '?'}${query}`
   }
   const own: Record<string, string> = after === undefined ? {} : { after }
-  const isFiltered = Object.values(filter).some((value) => value !== '')
+  const { step, ...others } = filter
+  const isFiltered = Object.values(others).some((value) => value !== '')
+  const which = step === '' ? 'event that has ended' : 'event'
   const none = isFiltered
-    ? 'No event matches. Try fewer filters, or a shorter name.'
-    : 'No events yet. They appear here as soon as a beacon reports one.'
+    ? `No ${which} matches. Try fewer filters, or a shorter name.`
+    : `No ${which} is known yet.`
+  const further =
+    step === 'all' ? '' : html` <a href="${address({ step: 'all' })}">Search all states</a>`
   return html`<h1>History</h1>
 ${filterForm(base, fleets, filter)}
 ${partial ? html`<p class="note">Very many names begin with this text, so some events are missing. Type more of the name.</p>` : ''}
-${events.length === 0 ? html`<p class="empty">${next === undefined ? none : 'No event on this page matches.'}</p>` : table(base, events)}
+${events.length === 0 ? html`<p class="empty">${next === undefined ? none : 'No event on this page matches.'}${further}</p>` : table(base, events)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">Newest</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Older</a>`}
 ${events.length === 0 ? '' : html`<span class="note">Download these ${events.length}:</span> <a href="${address(own, '.csv')}">CSV</a> <a href="${address(own, '.json')}">JSON</a>`}</div>`
@@ -62,11 +66,15 @@ function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html
 <label class="all"><input type="checkbox"${isFew ? '' : html` checked`}>All filters</label>
 <div class="rest">${fleetField(fleet, fleets)}
 ${typeField(type)}
-<label>State ${select('step', step, steps, 'All states', (one) => stateWords[one as EventStep].word)}</label>
+<label>State ${select('step', step, ['all', ...steps], 'Ended', labelStep)}</label>
 <div class="pair"><label>First seen from <input type="date" name="since" value="${since}"></label>
 <label>to <input type="date" name="until" value="${until}"></label></div></div>
 <button class="slim go">Search</button>
 </form>`
+}
+
+function labelStep(step: string): string {
+  return step === 'all' ? 'All states' : stateWords[step as EventStep].word
 }
 
 function table(base: string, events: EventSummary[]): Html {

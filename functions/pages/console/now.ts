@@ -5,7 +5,7 @@ import { html } from 'hono/html'
 import type { EventRecord } from '../../core/event/event.ts'
 import type { EventSummary } from '../../core/event/summary.ts'
 import { remaining } from '../../core/event/time.ts'
-import { stateWords, type Tone } from '../../core/event/words.ts'
+import { nameState, stateWords, type Tone } from '../../core/event/words.ts'
 import type { Html } from '../event.ts'
 import { describeState } from '../state.ts'
 import { whole } from '../times.ts'
@@ -107,7 +107,7 @@ export function nowBody(
     const counts = shownCounts.map((group): [Tone, string, string] => [
       stateWords[group].tone,
       `${shownCount(group)}${more && group !== 'ask' ? '+' : ''}`,
-      groupWords(group),
+      nameState(group),
     ])
     const lines = groups.flatMap((group) =>
       clustersIn(group).map((cluster) => wallLine(cluster, now)),
@@ -135,10 +135,6 @@ function nonePart(base: string, filter: ShownFilter, health: Health, last: strin
   return html`<p class="empty">No open event matches. <a href="${base}">Show all</a></p>`
 }
 
-function groupWords(group: Group): string {
-  return stateWords[group].word.replace(/^./, (letter) => letter.toLowerCase())
-}
-
 /** One event, or several of one scale set, as a screen on a wall shows them. */
 function wallLine(cards: Placed[], now: number): WallLine {
   const [{ seen, group }] = cards as [Placed]
@@ -155,13 +151,13 @@ function wallLine(cards: Placed[], now: number): WallLine {
 /** On a wall, no small print says whether a time is left or has passed. */
 function wallDuration(record: EventRecord, group: Group, now: number): string {
   const text = describeDuration(record, now)
-  const word = group === 'stuck' || group === 'started' ? groupWords(group) : 'for'
+  const word = group === 'stuck' || group === 'started' ? nameState(group) : 'for'
   return /^\d/.test(text) ? `${word} ${text}` : text
 }
 
 /** A tile leads to its group. */
 function tilePart(group: Group, value: number, isMore: boolean): Html {
-  const words = html`<b>${value}${isMore ? '+' : ''}</b> ${groupWords(group)}`
+  const words = html`<b>${value}${isMore ? '+' : ''}</b> ${nameState(group)}`
   return value === 0
     ? html`<li><span>${words}</span></li>`
     : html`<li class="${stateWords[group].tone}"><a href="#g-${group}">${words}</a></li>`

@@ -116,12 +116,9 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .columns { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) }
 .columns > * { min-width: 0 }
 .console .lost { margin: 0 }
-.decide form { display: grid; grid-template-columns: 1fr 1fr; gap: .25rem .5rem; margin: .5rem 0 }
-.decide form > * { grid-column: 1 / -1 }
-.decide form > button { grid-column: auto; order: 1 }
-.decide form > .hint { order: 2; margin: 0 }
+.decide form { display: grid; grid-template-columns: minmax(0, 30rem); gap: .25rem; margin: .5rem 0 }
+.decide form > .hint { margin: 0 0 .5rem }
 .console main > p:first-child { margin: 0 }
-.decide form > .prepare { order: 3; grid-column: 1 / -1 }
 .console .record li { margin: 0; padding: .375rem 0 }
 .lanes { margin: .75rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .875rem }
 .lane { display: grid; grid-template-columns: minmax(6rem, 14rem) minmax(0, 1fr) 4.5rem; gap: .75rem; align-items: center;
@@ -145,6 +142,9 @@ tbody th { min-width: 7rem }
   padding: .1875rem 0; border-top: 1px solid var(--line); font-size: .9375rem }
 .bars svg { display: block; width: 100%; height: 1.125rem }
 .bar-text { font-variant-numeric: tabular-nums }
+/* the whole bar leads where its name leads */
+.bars li { position: relative } .bars a::after { content: ''; position: absolute; inset: 0 }
+tbody a, .bars a, tbody summary { display: inline-block; min-height: 1.5rem } tbody summary { padding: 0 } tbody ul { margin: .25rem 0; padding-left: 1.25rem; font-weight: 400 }
 .parted svg, .parted .bar-text { grid-column: 2 / -1 }
 .parted li { row-gap: .125rem }
 .cancel { display: inline-flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; justify-self: center }

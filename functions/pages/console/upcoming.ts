@@ -4,9 +4,9 @@ import { chooseStep } from '../../core/event/summary.ts'
 import { lastingClock, minuteUtc, relative, span, utc } from '../../core/event/time.ts'
 import type { Lane, Slot } from '../../core/event/upcoming.ts'
 import { toView } from '../../core/event/view.ts'
-import { stateWords } from '../../core/event/words.ts'
+import { nameState, stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
-import { describeSubject, plain } from '../../core/message/phrases.ts'
+import { describeSubject, plain, typeIn } from '../../core/message/phrases.ts'
 import { findWait } from '../../core/message/step.ts'
 import { hourMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
@@ -126,11 +126,11 @@ function chooseState({ record }: Slot, now: number): ShownState {
 
 /** What each colour stands for. */
 function legendPart(states: Set<ShownState>): Html {
-  const known = shownStates.filter((state) => states.has(state)).map((state) => stateWords[state])
-  const tones = [...Map.groupBy(known, ({ tone }) => tone)]
+  const known = shownStates.filter((state) => states.has(state))
+  const tones = [...Map.groupBy(known, (state) => stateWords[state].tone)]
   return html`<ul class="legend" aria-hidden="true">${tones.map(([tone, all]) => {
-    const [first, ...others] = all.map(({ word }) => word) as [string, ...string[]]
-    return html`<li><i class="${tone}"></i>${[first, ...others.map((word) => word.toLowerCase())].join(', ')}</li>`
+    const [first, ...others] = all as [ShownState, ...ShownState[]]
+    return html`<li><i class="${tone}"></i>${[stateWords[first].word, ...others.map(nameState)].join(', ')}</li>`
   })}</ul>`
 }
 
@@ -229,9 +229,9 @@ function barPart(base: string, { from, to, slots }: Bar, now: number): Html {
   const state = shownStates.findLast((one) => states.includes(one)) ?? 'azure'
   const [first] = slots as [Slot]
   const isOne = slots.length === 1
-  const { word, tone } = stateWords[state]
+  const { tone } = stateWords[state]
   const text = isOne ? slotText(first, now) : `${slots.length} events, ${slotText(first, now)}`
-  const label = `${text}, ${word.toLowerCase()}${slots.some(({ clashes }) => clashes) ? ', close to another' : ''}`
+  const label = `${text}, ${nameState(state)}${slots.some(({ clashes }) => clashes) ? ', close to another' : ''}`
   const number = isOne
     ? ''
     : html`<text x="${percent((from + to) / 2)}" y="${height / 2 + 5}" text-anchor="middle">${slots.length}</text>`
@@ -252,21 +252,56 @@ function slotText({ record, from }: Slot, now: number): string {
   return record.started === undefined ? `${what} ${relative(from, now)}` : `${what}, running`
 }
 
+/** An event in the list below the picture. */
+interface Listed {
+  fleet: string
+  set: string
+  slot: Slot
+  state: ShownState
+  when: string
+}
+
+/** So many events of one set, type, state and minute share a row. */
+const foldedFrom = 5
+
 /** Lists the events of all lanes in the order of time. */
 function composeList(base: string, lanes: Lane[], now: number): Html {
   const all = lanes
     .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))
     .sort((a, b) => a.slot.from - b.slot.from)
-  const rows = all.map(({ fleet, set, slot }) => {
-    const { record, from, clashes } = slot
-    const path = buildPath(base, slot)
-    const view = toView(record)
-    const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
-    return html`<tr data-key="${fleet}/${set}/${record.eventId}" id="${rowId(slot)}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
-<th scope="row"><a href="${path}">${drillMark(view)}${describeSubject(view)}</a></th><td data-label="State">${badge(record.facts, chooseState(slot, now))}</td><td data-label="Fleet">${chip(fleet)}</td>
-<td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'ask')}` : ''}</td></tr>`
-  })
+    .map((one): Listed => {
+      const { record, from } = one.slot
+      const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
+      return { ...one, state: chooseState(one.slot, now), when }
+    })
+  const alike = Map.groupBy(all, ({ fleet, set, slot: { record }, state, when }) =>
+    JSON.stringify([fleet, set, record.facts.eventType, record.drill !== undefined, state, when]),
+  )
+  const rows = [...alike.values()].flatMap((some) =>
+    some.length < foldedFrom
+      ? some.map((one) => listRow(one, linkTo(base, one), now))
+      : [listRow(some[0]!, foldedLinks(base, some), now)],
+  )
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
 <thead><tr><th scope="col">In</th><th scope="col">When</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Scale set</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`
+}
+
+function listRow({ fleet, set, slot, state, when }: Listed, what: Html, now: number): Html {
+  const { record, from, clashes } = slot
+  return html`<tr data-key="${fleet}/${set}/${record.eventId}"><td data-label="In">${record.started === undefined ? relative(from, now) : `running ${span(now - from)}`}</td><td data-label="When">${whole(when)}</td>
+<th scope="row">${what}</th><td data-label="State">${badge(record.facts, state)}</td><td data-label="Fleet">${chip(fleet)}</td>
+<td data-label="Scale set">${plain(set)}${clashes ? html` ${chip('close to another', 'ask')}` : ''}</td></tr>`
+}
+
+function linkTo(base: string, { slot }: Listed): Html {
+  const view = toView(slot.record)
+  return html`<a id="${rowId(slot)}" href="${buildPath(base, slot)}">${drillMark(view)}${describeSubject(view)}</a>`
+}
+
+/** `Freeze, 20 events`, which opens to their links. */
+function foldedLinks(base: string, some: Listed[]): Html {
+  const [first] = some as [Listed]
+  const view = toView(first.slot.record)
+  return html`<details class="fold" id="f${rowId(first.slot)}"><summary>${drillMark(view)}${typeIn(view)}, ${some.length} events</summary><ul>${some.map((one) => html`<li>${linkTo(base, one)}</li>`)}</ul></details>`
 }

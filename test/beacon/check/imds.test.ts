@@ -72,11 +72,11 @@ test('the VM, as IMDS describes it', () => {
     { result: 'ok', text: 'web_0, resource group rg-web, no scale set' },
     {
       result: 'ok',
-      text: expect.stringContaining('az vm update -g rg-web -n web_0 --enable-user'),
+      command: expect.stringContaining('az vm update -g rg-web -n web_0 --enable-user'),
     },
   ])
   const ofSet = describeVm({ kind: 'vm', vm: { ...vm, scaleSet: 'web' } })
-  expect(ofSet[1]?.text).toContain(
+  expect(ofSet[1]?.command).toContain(
     `az vmss update -g rg-web -n web --set 'scheduledEventsPolicy={"userInitiatedReboot":{"automatically`,
   )
   expect(describeVm(failed('transient', 500))).toMatchObject([

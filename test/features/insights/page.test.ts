@@ -27,6 +27,6 @@ test('is about the newest month that has events', () => {
 
 test('each month leads to its events', () => {
   expect(said([month('2026-02', 1)])).toContain(
-    '<a href="/console/events?since=2026-02-01&amp;until=2026-02-28">Feb 2026</a>',
+    '<a href="/console/events?since=2026-02-01&amp;until=2026-02-28&amp;step=all">Feb 2026</a>',
   )
 })

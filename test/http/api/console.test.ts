@@ -287,7 +287,7 @@ describe('what it shows', () => {
       await beacon.sees(seen)
     }
     const mine = await cookie()
-    const first = await (await get('/console/events', mine)).text()
+    const first = await (await get('/console/events?step=all', mine)).text()
     expect(first.match(/<tr data-key/g)).toHaveLength(50)
     expect(first.indexOf('db_50')).toBeLessThan(first.indexOf('db_49'))
     const older = /href="([^"]*after[^"]*)" rel="next">Older/
@@ -297,7 +297,7 @@ describe('what it shows', () => {
     expect(second.match(/<tr data-key/g)).toHaveLength(2)
     expect(second).toContain('Reboot of web_0')
     expect(second).not.toContain('Older')
-    const none = await textOf(await get('/console/events?fleet=test', mine))
+    const none = await textOf(await get('/console/events?fleet=test&step=all', mine))
     expect(none).toContain('No event matches.')
     expect((await get('/console/events?before=yesterday', mine)).status).toBe(400)
   })
@@ -308,7 +308,7 @@ describe('what it shows', () => {
     await beacon.sees([event(), event({ eventId: 'newer', resources: ['web_1'] })])
     await beacon.sees([event()])
     await world.pass(10_001)
-    const text = await textOf(await get('/console/events', await cookie()))
+    const text = await textOf(await get('/console/events?step=all', await cookie()))
     expect(text).toMatch(
       /Reboot of web_1 Probably cancelled .* Reboot of web_0 Not decided prod 2026-11-21 12:15 UTC/,
     )

@@ -23,8 +23,8 @@ const textFor = async (visit: Visit, path: string) => textOf(await visit.get(pat
 test('health, the last success, and what failed', async () => {
   const visit = await asAdmin(world)
   const text = await textFor(visit, '/console/channels')
-  expect(text).toMatch(/chat Slack 2 routes OK 12:00 UTC 0 s ago 0 0/)
-  expect(text).toMatch(/pager PagerDuty 1 route Failing none yet 0 1 newest 0 s ago/)
+  expect(text).toMatch(/chat Slack fleet prod; fleet test OK 12:00 UTC 0 s ago 0 0 Test chat/)
+  expect(text).toMatch(/pager PagerDuty fleet prod Failing none yet 0 1 newest 0 s ago/)
   expect(await textFor(visit, '/console/channels/pager')).toMatch(
     /scheduled prod ✗ refused 1 .* HTTP 400/,
   )
@@ -68,7 +68,7 @@ test('everything that failed is sent again, once the visitor was told how much t
   expect(response.headers.get('location')).toBe('/console/channels/pager?said=replayed')
   await world.drain()
   expect(await textFor(visit, '/console/channels')).toMatch(
-    /pager PagerDuty 1 route OK 12:00 UTC 0 s ago 0 0/,
+    /pager PagerDuty fleet prod OK 12:00 UTC 0 s ago 0 0/,
   )
 })
 
@@ -82,6 +82,6 @@ test('a token of one fleet sees its channels, and no trace of other fleets in th
   const fields = { ...formsOf(html)[0]!, name: 'pager', back: '/channels' }
   await visit.post('/console/replay-all', fields)
   expect(await textFor(await asAdmin(world), '/console/channels')).toMatch(
-    /pager PagerDuty 1 route Failing none yet 0 1 newest 0 s ago/,
+    /pager PagerDuty fleet prod Failing none yet 0 1 newest 0 s ago/,
   )
 })

@@ -34,17 +34,32 @@ async function found(visit: Visit, query: string): Promise<string[]> {
 
 describe('the search', () => {
   test.each([
-    ['', ['frozen', 'other', eventId]],
-    ['?q=web', [eventId]],
+    ['?step=all', ['frozen', 'other', eventId]],
+    ['?q=web&step=all', [eventId]],
     ['?q=WEB_0&type=Reboot&step=open', [eventId]],
-    ['?q=c7061', [eventId]],
-    ['?type=Freeze', ['frozen']],
-    ['?fleet=test&q=&type=', ['other']],
+    ['?q=c7061&step=all', [eventId]],
+    ['?type=Freeze&step=all', ['frozen']],
+    ['?fleet=test&q=&type=&step=open', ['other']],
     ['?step=completed', []],
-    ['?since=2026-11-21&until=2026-11-21', ['frozen', 'other', eventId]],
-    ['?until=2026-11-20', []],
+    ['?step=all&since=2026-11-21&until=2026-11-21', ['frozen', 'other', eventId]],
+    ['?step=all&until=2026-11-20', []],
   ])('%s', async (query, ids) => {
     expect(await found(await asAdmin(world), query)).toEqual(ids.toSorted())
+  })
+
+  test('shows what has ended, unless the visitor asks for more', async () => {
+    const visit = await asAdmin(world)
+    expect(await found(visit, '?q=')).toEqual([])
+    const none = await (await visit.get('/console/events?q=web')).text()
+    expect(none).toContain('No event that has ended matches.')
+    const [, all] = /href="([^"]+)">Search all states/.exec(none)!
+    expect(await found(visit, all!.replaceAll('&amp;', '&').split('/events')[1]!)).toEqual([
+      eventId,
+    ])
+    await world.pass(30_000)
+    await beacon.sees([])
+    await world.pass(11_000)
+    expect(await found(visit, '')).toEqual([eventId, 'frozen'].sort())
   })
 
   test.each(['?fleets=prod', '?step=gone', '?since=yesterday'])(
@@ -56,9 +71,9 @@ describe('the search', () => {
 
   test('a token of one fleet finds nothing of another, and no event by its address', async () => {
     const visit = await asToken(world, ['read'], ['test'])
-    expect(await found(visit, '')).toEqual(['other'])
-    expect(await found(visit, '?fleet=prod')).toEqual([])
-    expect(await found(visit, '?q=web')).toEqual([])
+    expect(await found(visit, '?step=all')).toEqual(['other'])
+    expect(await found(visit, '?fleet=prod&step=all')).toEqual([])
+    expect(await found(visit, '?q=web&step=all')).toEqual([])
     const [hidden, unknown] = [await visit.get(page), await visit.get('/console/events/prod/none')]
     expect([hidden.status, await hidden.text()]).toEqual([404, await unknown.text()])
   })
@@ -66,7 +81,9 @@ describe('the search', () => {
 
 describe('downloads', () => {
   test('what the page shows as JSON', async () => {
-    const response = await (await asAdmin(world)).get('/console/events.json?type=Reboot&fleet=prod')
+    const response = await (await asAdmin(world)).get(
+      '/console/events.json?type=Reboot&fleet=prod&step=all',
+    )
     expect(response.headers.get('content-disposition')).toContain('attachment')
     const { events } = (await response.json()) as { events: object[] }
     const firstSeenAt = '2026-11-21T12:00:00.000Z'
@@ -74,7 +91,7 @@ describe('downloads', () => {
   })
 
   test('as CSV, which no spreadsheet runs', async () => {
-    const response = await (await asAdmin(world)).get('/console/events.csv?type=Freeze')
+    const response = await (await asAdmin(world)).get('/console/events.csv?type=Freeze&step=open')
     const [head, row, ...rest] = (await response.text()).split('\r\n')
     expect(head).toMatch(/^fleet,eventId,eventType,/)
     expect(row).toContain('"prod","frozen","Freeze"')

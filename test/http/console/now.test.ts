@@ -79,6 +79,28 @@ describe('what it shows', () => {
     expect(html).toMatch(/<text [^>]+>2<\/text>/)
   })
 
+  test('in the list of what comes, five alike of one scale set are one row, and four are not', async () => {
+    const names = [...Array(9).keys()].map((i) =>
+      event({ eventId: `e${i}`, resources: [`web_${i}`] }),
+    )
+    const rows = async () => {
+      const { html } = await shownTo(await asAdmin(world), '/console/upcoming')
+      return [...html.matchAll(/<tr data-key=.*?<\/tr>/gs)].map(([row]) => row)
+    }
+    await report(event(), ...names.slice(0, 3))
+    // and the one of the other fleet
+    expect(await rows()).toHaveLength(5)
+    await report(event(), ...names)
+    // a page is made anew after seconds
+    await world.pass(10_000)
+    const [all, ...others] = (await rows()).toSorted((a, b) => b.length - a.length)
+    expect(others).toHaveLength(1)
+    expect(all).toContain('Reboot, 10 events</summary>')
+    expect([...all!.matchAll(/<a id="u-[^"]+" href="[^"]+\/events\/prod\/[^"]+"/g)]).toHaveLength(
+      10,
+    )
+  })
+
   test('the picture of what comes tells what people must decide from what waits for a rule', async () => {
     const policy = [
       { name: 'when ready', match: { fleet: 'prod' }, decide: 'approve', maxConcurrent: 1 },

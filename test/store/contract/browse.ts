@@ -101,15 +101,16 @@ export function browsePromises(bench: Bench): void {
       await keep({ eventId: 'b', firstSeenAt: at + day, facts: facts({ eventType: 'Freeze' }) })
       await keep({ eventId: 'c', firstSeenAt: at + 2 * day, phase: 'started', started: { at: at } })
       expect(await find({ eventType: 'Reboot' })).toEqual(['c', 'a'])
-      expect(await find({ step: 'open' })).toEqual(['b', 'a'])
-      expect(await find({ step: 'started', eventType: 'Freeze' })).toEqual([])
+      expect(await find({ steps: ['open'] })).toEqual(['b', 'a'])
+      expect(await find({ steps: ['started'], eventType: 'Freeze' })).toEqual([])
       expect(await find({ since: at + day })).toEqual(['c', 'b'])
       expect(await find({ since: at, until: at + day })).toEqual(['a'])
       const ended = { at, outcome: 'lost' } as const
       const lost = record({ eventId: 'a', sequence: 2, ended })
       await expectCommitted(bench.store, { record: lost, basedOn: 1 })
-      expect(await find({ step: 'lost' })).toEqual(['a'])
-      expect(await find({ step: 'open' })).toEqual(['b'])
+      expect(await find({ steps: ['lost'] })).toEqual(['a'])
+      expect(await find({ steps: ['lost', 'started'] })).toEqual(['c', 'a'])
+      expect(await find({ steps: ['open'] })).toEqual(['b'])
     })
 
     test('by the beginning of the name of a VM or of the id', async () => {
@@ -149,7 +150,7 @@ export function browsePromises(bench: Bench): void {
         )
       }
       expect((await walk({ eventType: 'Freeze' })).toSorted()).toEqual(['e0', 'e3', 'e6'])
-      expect((await walk({ fleets: ['test'], step: 'open' })).toSorted()).toEqual([
+      expect((await walk({ fleets: ['test'], steps: ['open'] })).toSorted()).toEqual([
         ...['e1', 'e3', 'e5', 'e7'],
       ])
     })
