@@ -106,17 +106,17 @@ export class Beacons {
   }
 
   async due(now: number, limit: number): Promise<BeaconKey[]> {
-    const { rows, together } = this.#parts
+    const { rows } = this.#parts
     const due: { key: BeaconKey; at: number }[] = []
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(silentIndex, from, timeKey(now + 1), pageSize)
-      const looked = await dueIn(this.#parts, found, now, (row) => {
+      const read = (row: Row) => {
         const { fleet, beacon, silentAt: at } = toBeacon(row)
         return { key: { fleet, beacon }, at }
-      })
-      due.push(...looked.due)
-      await together(looked.early.map((row) => () => this.#moveKeys(row, silentIndex)))
+      }
+      const move = (row: Row) => this.#moveKeys(row, silentIndex)
+      due.push(...(await dueIn(this.#parts, found, now, read, move)))
       if (found.length < pageSize) break
       from = justAfter(found.at(-1)!.key)
     }
@@ -169,6 +169,7 @@ export class Beacons {
       for (let i = 0; i < wanted.length && found.length <= limit; i += limit + 1) {
         const read = await this.#listedAt(wanted.slice(i, i + limit + 1))
         found.push(...read.filter(({ beacon }) => isShown(beacon)))
+        await this.#parts.pause()
       }
     }
     const shown = found.slice(0, limit)

@@ -91,8 +91,15 @@ export interface FailedFound {
 }
 
 export interface BrowseStore {
-  /** Open events, without alerts, at most `limit`. Those whose NotBefore is next come first. */
-  listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]>
+  /**
+   * Open events, without alerts, at most `limit`. Those whose NotBefore is next come first. `keep`: which of them. The
+   * others do not stay in memory, of which 500 large events would need all.
+   */
+  listOpen(
+    fleets: readonly string[],
+    limit: number,
+    keep?: (record: EventRecord) => boolean,
+  ): Promise<EventRecord[]>
 
   /** Events that match, without alerts. The event that was first seen last comes first. */
   findEvents(search: EventSearch): Promise<EventsFound>

@@ -148,17 +148,16 @@ export class Events {
   }
 
   async due(now: number, limit: number): Promise<EventKey[]> {
-    const { rows, together } = this.#parts
+    const { rows } = this.#parts
     const due: { key: EventKey; at: number }[] = []
     let from = ''
     for (let page = 0; page < maxPages && due.length < limit; page++) {
       const found = await rows.find(dueIndex, from, timeKey(now + 1), pageSize)
-      const looked = await dueIn(this.#parts, found, now, (row) => {
+      const read = (row: Row) => {
         const { fleet, eventId, dueAt = 0 } = parseRecord(row)
         return { key: { fleet, eventId }, at: dueAt }
-      })
-      due.push(...looked.due)
-      await together(looked.early.map((row) => () => this.#moveDue(row)))
+      }
+      due.push(...(await dueIn(this.#parts, found, now, read, (row) => this.#moveDue(row))))
       if (found.length < pageSize) break
       from = `${found.at(-1)!.key}|~`
     }
@@ -189,10 +188,18 @@ export class Events {
   }
 
   /** The open events of these fleets, each with its row: undecided first, then by NotBefore. */
-  async listOpen(fleets: readonly string[], limit: number): Promise<EventRecord[]> {
+  async listOpen(
+    fleets: readonly string[],
+    limit: number,
+    keep: (record: EventRecord) => boolean = () => true,
+  ): Promise<EventRecord[]> {
     const found = await this.openEntries(fleets)
     const shown = found.sort((a, b) => byNeed(a.need, b.need)).slice(0, limit)
-    return (await this.readAll(shown.map(({ entry }) => entry))).filter(isOpen)
+    const isKept = (record: EventRecord) => isOpen(record) && keep(record)
+    return this.readAll(
+      shown.map(({ entry }) => entry),
+      isKept,
+    )
   }
 
   async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
@@ -248,7 +255,10 @@ export class Events {
   }
 
   /** The events that still have these entries. */
-  async readAll(entries: Found[]): Promise<EventRecord[]> {
+  async readAll(
+    entries: Found[],
+    keep: (record: EventRecord) => boolean = () => true,
+  ): Promise<EventRecord[]> {
     return inSlices(entries, this.#parts.pause, async (slice) => {
       const read = await readMany(this.#parts, slice)
       return slice.flatMap((entry, i) => {
@@ -256,7 +266,7 @@ export class Events {
         const record = isNamed(entry, row)
           ? whole(this.#parts.rows, () => this.#recordIn(row))
           : undefined
-        return record === undefined ? [] : [record]
+        return record === undefined || !keep(record) ? [] : [record]
       })
     })
   }

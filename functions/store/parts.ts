@@ -1,4 +1,5 @@
 // What each part of the store works with. The simulation replaces `together`.
+import { cutSlices } from '../../shared/slices.ts'
 import type { Edits } from './edits.ts'
 import type { Found, Row, Rows } from './rows.ts'
 import { isDamaged, isNamed } from './rows.ts'
@@ -55,10 +56,27 @@ interface Due<Key> {
 }
 
 /**
- * What entries of an index by time name: what is due, and rows whose key has a time that is too early. Entries
+ * What entries of an index by time name, and is due. `move` gets rows whose key has a time that is too early. Entries
  * that no row names are removed, damaged rows left out.
  */
 export async function dueIn<Key>(
+  parts: Pick<Parts, 'rows' | 'together' | 'pause'>,
+  entries: Found[],
+  now: number,
+  read: (row: Row) => Due<Key>,
+  move: (row: Row) => Promise<void>,
+): Promise<{ key: Key; at: number }[]> {
+  const due: { key: Key; at: number }[] = []
+  for (const slice of cutSlices(entries)) {
+    if (slice[0] !== entries[0]) await parts.pause()
+    const { due: own, early } = await dueOf(parts, slice, now, read)
+    due.push(...own)
+    await parts.together(early.map((row) => () => move(row)))
+  }
+  return due
+}
+
+async function dueOf<Key>(
   parts: Pick<Parts, 'rows' | 'together'>,
   entries: Found[],
   now: number,

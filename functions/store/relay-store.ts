@@ -66,7 +66,8 @@ export class RelayStore implements Store {
   readonly readMoments: Store['readMoments'] = (after, limit, now) =>
     this.#events.moments(after, limit, now)
   readonly lastPosition: Store['lastPosition'] = (now) => this.#events.lastPosition(now)
-  readonly listOpen: Store['listOpen'] = (fleets, limit) => this.#events.listOpen(fleets, limit)
+  readonly listOpen: Store['listOpen'] = (fleets, limit, keep) =>
+    this.#events.listOpen(fleets, limit, keep)
 
   readonly readBeacon: Store['readBeacon'] = (fleet, beacon) => this.#beacons.read(fleet, beacon)
   readonly listBeacons: Store['listBeacons'] = (fleet, page) => this.#beacons.list(fleet, page)

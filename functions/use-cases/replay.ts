@@ -1,5 +1,6 @@
 // Sends failed messages again, because an owner asked for it.
 import type { Delivery } from '../core/delivery/delivery.ts'
+import type { EventRecord } from '../core/event/event.ts'
 import { type Access, describeAccess, isBound } from '../core/rules/access.ts'
 import type { Relay } from './relay.ts'
 
@@ -39,11 +40,15 @@ interface Failed {
 export async function failedIn(relay: Relay, access: Access, channel: string): Promise<Failed> {
   const { store, config } = relay
   const fleets = isBound(access) ? access.fleets : Object.keys(config.fleets)
-  const [{ deliveries }, events] = await Promise.all([
+  const openEvents = new Set<string>()
+  const note = (record: EventRecord) => {
+    openEvents.add(readWholeEvent(record))
+    return false
+  }
+  const [{ deliveries }] = await Promise.all([
     store.listFailed({ channel, limit: maxReplayed, ...(isBound(access) && { fleets }) }),
-    store.listOpen(fleets, maxOpen),
+    store.listOpen(fleets, maxOpen, note),
   ])
-  const openEvents = new Set(events.map(readWholeEvent))
   const open = deliveries.filter((one) => openEvents.has(readWholeEvent(one))).map(({ id }) => id)
   const [newest, oldest] = [deliveries[0]?.plannedAt, deliveries.at(-1)?.plannedAt]
   return {

@@ -5,10 +5,11 @@ import { messageOf } from '../../shared/errors.ts'
 import { reachesMore } from '../core/delivery/commit.ts'
 import { hearsByItself } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
-import type { EventRecord } from '../core/event/event.ts'
+
 import { hash } from '../core/hash.ts'
 import { dayMs } from '../core/units.ts'
 import { routingRow } from '../store/small-rows.ts'
+import type { EventKey } from '../store/store.ts'
 import { commitEvent } from './commit-event.ts'
 import { isOutage } from './join-events.ts'
 import { channelFacts, type Relay } from './relay.ts'
@@ -28,9 +29,14 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   if (last?.of === of) return
   const gone = (last?.channels ?? []).filter((name) => !channels.includes(name))
   const lost = new Map<string, number>()
-  const open = last === undefined ? [] : await store.listOpen(Object.keys(config.fleets), maxEvents)
-  for (const record of open) {
-    for (const channel of await rerouteOne(relay, record, gone)) {
+  const open: EventKey[] = []
+  const note = ({ fleet, eventId }: EventKey) => {
+    open.push({ fleet, eventId })
+    return false
+  }
+  if (last !== undefined) await store.listOpen(Object.keys(config.fleets), maxEvents, note)
+  for (const key of open) {
+    for (const channel of await rerouteOne(relay, key, gone)) {
       lost.set(channel, (lost.get(channel) ?? 0) + 1)
     }
   }
@@ -44,8 +50,10 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
 }
 
 /** Returns which channels that are gone the event had reached. A damaged event keeps no other from its channels. */
-async function rerouteOne(relay: Relay, record: EventRecord, gone: string[]): Promise<string[]> {
+async function rerouteOne(relay: Relay, key: EventKey, gone: string[]): Promise<string[]> {
   try {
+    const record = await relay.store.readEvent(key)
+    if (record === undefined) return []
     const deliveries = await relay.store.readDeliveries(record)
     const { routes } = relay.config
     if (reachesMore(routes, channelFacts(relay), record, deliveries, relay.now()))
@@ -53,13 +61,12 @@ async function rerouteOne(relay: Relay, record: EventRecord, gone: string[]): Pr
     return gone.filter((name) => deliveries.some(({ channel }) => channel === name))
   } catch (error) {
     if (isOutage(error)) throw error
-    const { fleet, eventId } = record
-    relay.log.error('reroute_failed', { fleet, eventId, error: messageOf(error) })
+    relay.log.error('reroute_failed', { ...key, error: messageOf(error) })
     return []
   }
 }
 
-async function reroute(relay: Relay, { fleet, eventId }: EventRecord): Promise<void> {
+async function reroute(relay: Relay, { fleet, eventId }: EventKey): Promise<void> {
   const { outcome } = await commitEvent(
     relay,
     { fleet, eventId },

@@ -27,6 +27,7 @@ export async function sweep(relay: Relay): Promise<{ failed: number; due: number
   const due = await relay.store.dueEvents(relay.now(), maxEventsPerSweep)
   for (const key of due) {
     if (relay.now() - from >= maxSweepMs) break
+    await relay.host.pause()
     try {
       await concludeOne(relay, key)
     } catch (error) {

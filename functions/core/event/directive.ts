@@ -4,7 +4,7 @@ import { directiveLeaseMs, freshDocumentMs, type Start } from '../../../shared/r
 import { type EventRecord, isOpen, type OpenRecord } from './event.ts'
 import { addHistory } from './history.ts'
 import { isWithin } from './scope.ts'
-import { isAffected, mayBeHit, type Reporter } from './sight.ts'
+import { isAffected, isElsewhere, mayBeHit, type Reporter } from './sight.ts'
 
 /** If Azure was told and still shows the event as Scheduled, it is told again after this time. */
 const retellMs = 60_000
@@ -35,7 +35,7 @@ export function judgeLease(
     decided?.decision === 'approved' &&
     isWithin(decided.scope, facts) &&
     isWithin(decided.scope, own)
-  if (!due || now < tellsAgainAt(record, reporter)) return 'not_due'
+  if (!due || isElsewhere(facts, reporter) || now < tellsAgainAt(record, reporter)) return 'not_due'
   const { directive } = azure
   if (directive === undefined) return 'granted'
   const { beacon: holder, until, failed } = directive
@@ -68,14 +68,14 @@ export function isOfAffected({ facts, sights }: EventRecord, beacon: string | un
 /**
  * Azure accepted, and has not started the event for a minute. The beacon that told Azure waits for two,
  * so that another one comes first. What another beacon says does not outweigh the document of an affected
- * VM: its own beacon tells Azure, too.
+ * VM: its own beacon tells Azure, too. Nor does a second word of onlookers hold all others up for a minute.
  */
-function tellsAgainAt(
-  { azure: { accepted, directive }, facts }: EventRecord,
-  reporter: Own,
-): number {
+function tellsAgainAt(record: EventRecord, reporter: Own): number {
+  const { accepted, directive } = record.azure
+  const { facts } = record
   if (accepted === undefined) return 0
-  if (mayBeHit(facts, reporter) && isWordOfOther(accepted, reporter))
+  const isAgain = directive?.again === true && !isOfAffected(record, accepted.beacon)
+  if (isWordOfOther(accepted, reporter) && (mayBeHit(facts, reporter) || isAgain))
     return accepted.at + directiveLeaseMs
   return accepted.at + (directive?.beacon === reporter.beacon ? 2 * retellMs : retellMs)
 }

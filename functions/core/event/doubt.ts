@@ -3,6 +3,7 @@
 // minute later one who knows shows that the event waits, the event ends as that word had it. The next report
 // opens it again (is-back.ts), so that people are asked anew.
 import { hits } from '../../../shared/document.ts'
+import { isOfAffected } from './directive.ts'
 import { type Ended, type EventRecord, isOpen, type OpenRecord, type Started } from './event.ts'
 import type { Moment } from './moment.ts'
 import type { EventNews } from './news.ts'
@@ -27,9 +28,13 @@ import {
 
 const never = Number.POSITIVE_INFINITY
 
-/** Nobody told Azure, and NotBefore lies ahead. */
+/** Nobody told Azure, as far as its VMs or Resource Manager say, and NotBefore lies ahead. */
 function cannotHaveStarted(record: EventRecord, now: number): boolean {
-  return lastAccepted(record) === undefined && !isDue(record, now)
+  const told = lastAccepted(record)
+  if (isDue(record, now)) return false
+  // one that is none of its VMs may say what it likes
+  const isSure = told?.through !== undefined || isOfAffected(record, told?.beacon)
+  return told === undefined || !(isSure || told.beacon === undefined)
 }
 
 /** One alone told of the start, who is none of the affected VMs, or whom Azure's list does not name. */

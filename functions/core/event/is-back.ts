@@ -42,27 +42,41 @@ export function isBack(
   record: EndedRecord,
   known: Sight | undefined,
   reporter: Reporter,
-  { shown, past }: EventNews,
+  news: EventNews,
   listening: Listening,
 ): boolean {
   const { facts, ended } = record
-  const { polledAt } = reporter
-  if (shown === undefined || polledAt <= ended.at) return false
-  if (ended.inferred === 'vm_gone') return isNamed(facts, reporter, shown)
+  const { shown } = news
+  if (shown === undefined || reporter.polledAt <= ended.at) return false
+  if (ended.inferred === 'vm_gone')
+    return isNamed(facts, reporter, shown) && !isAgain(record, reporter)
   if (ended.outcome === 'lost') return !isElsewhere(facts, reporter)
   // others may send in its name: first an end, then what they like
   if (reporter.beacon === eventGrid) return false
-  const speaks = isSpeaker(record, reporter, shown, listening)
-  // onlookers contradict each other for as long as they like, and people would hear of each change
-  const wasBackAt = record.backAt ?? Number.NEGATIVE_INFINITY
-  const isSoon = polledAt < wasBackAt + onlookersAgainMs
   // one of two may be made up, too
-  if (isSoon && !isOwnOf(reporter, facts) && !mostShow(record, reporter, listening, 2)) return false
+  if (isAgain(record, reporter) && !mostShow(record, reporter, listening, 2)) return false
+  const speaks = isSpeaker(record, reporter, shown, listening)
   if (ended.by !== undefined && refutesEnd(record, reporter, shown, speaks)) return true
+  const isSeenAnew = speaks && isAfterGap(ended, known, reporter, news)
+  return isSeenAnew || isMovedAway(record, reporter, shown, listening)
+}
+
+/** Onlookers contradict each other for as long as they like, and people would hear of each change. */
+function isAgain({ facts, backAt }: EndedRecord, reporter: Reporter): boolean {
+  const isSoon = reporter.polledAt < (backAt ?? Number.NEGATIVE_INFINITY) + onlookersAgainMs
+  return isSoon && !isOwnOf(reporter, facts)
+}
+
+/** The beacon has lacked the event, or first saw it after its end. */
+function isAfterGap(
+  ended: Ended,
+  known: Sight | undefined,
+  { polledAt }: Reporter,
+  { past }: EventNews,
+): boolean {
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
-  const isAgain = speaks && (hasLacked || firstSeenAt >= ended.at + lagMs)
-  return isAgain || isMovedAway(record, reporter, shown, listening)
+  return hasLacked || firstSeenAt >= ended.at + lagMs
 }
 
 function isNamed(facts: Facts, reporter: Reporter, shown: ShownEvent): boolean {

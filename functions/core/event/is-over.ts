@@ -12,6 +12,7 @@ import {
   isHeard,
   isSeeing,
   type Listening,
+  lastShownAt,
   listSpeakers,
   type Missing,
   resourceGraph,
@@ -124,7 +125,8 @@ function isOnlookersWord({ facts, sights }: OpenRecord): boolean {
 
 function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const missing = missingIn(record)
-  const at = goneAt(missing)
+  const since = goneAt(missing)
+  const at = Math.max(since, ...lastShownAt(record))
   const isDoubtful =
     isShownByAffected(record, listening) ||
     isOnlookersWord(record) ||
@@ -134,7 +136,7 @@ function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
     return { at: Math.max(at, record.started.at), outcome: 'completed', ...doubt }
   }
   if (isAdvice(record.facts)) return { at, outcome: 'cancelled', ...doubt }
-  const inferred = whyCompleted(record, at, listening)
+  const inferred = whyCompleted(record, since, listening)
   return inferred === undefined
     ? { at, outcome: 'cancelled', inferred: 'gone_before_its_time', ...doubt }
     : { at, outcome: 'completed', inferred, ...doubt }

@@ -16,6 +16,7 @@ import {
   type KnownVm,
   type Listening,
   lagMs,
+  lastShownAt,
   type Reporter,
   resourceGraph,
   shownBy,
@@ -139,9 +140,10 @@ function isContradicted(record: EventRecord, { at }: Said, listening: Listening)
   return shownBy(record, listening).some(({ polledAt }) => polledAt >= from)
 }
 
-/** The record after this end. Nothing ends before it started. */
+/** The record after this end. Nothing ends before it started, nor before its own VMs last showed it. */
 export function endedAt(record: OpenRecord, ended: Ended, note: string): EventRecord {
-  const at = Math.max(ended.at, record.started?.at ?? 0)
+  const own = ended.by === 'azure' ? lastShownAt(record) : []
+  const at = Math.max(ended.at, record.started?.at ?? 0, ...own)
   return addHistory(withEnd(record, { ...ended, at }), { at, what: ended.outcome, note })
 }
 

@@ -141,6 +141,18 @@ function chooseSilentMs(sight: Sight): number {
   return isAzure(sight) ? azureSilentMs : silentMs
 }
 
+/** When the affected VMs that have not lacked the event since last showed it. */
+export function lastShownAt({
+  facts,
+  sights,
+}: {
+  facts: Named
+  sights: readonly Sight[]
+}): number[] {
+  const shown = sights.filter((one) => isAffected(facts, one) && one.missing === undefined)
+  return shown.map(({ polledAt }) => polledAt)
+}
+
 export function heardAt(sight: Sight, { listeningSince }: Listening): number {
   return Math.max(sight.heardAt, listeningSince)
 }

@@ -18,6 +18,7 @@ import {
 import { isMostShown, outweighs } from './weight.ts'
 import {
   addsItself,
+  hasSpoken,
   keepsVms,
   mayNameVms,
   selfNamedAfter,
@@ -126,7 +127,10 @@ function takenFrom(
   if (!isOfAffected && (affected.length > 0 || isAdded)) return isAdded ? ['resources'] : []
   const before = sights.find((one) => one.beacon === beacon)?.shows
   const [known, own] = [toShown({ ...facts, status: shown.status }), toShown(shown)]
-  const differing = valueNames.filter((name) => differs(name, known, own))
+  const keepsType = !mayChangeType(record, reporter, listening)
+  const differing = valueNames.filter(
+    (name) => differs(name, known, own) && !(name === 'eventType' && keepsType),
+  )
   if (isWeightier) return differing
   return differing.filter((name) => {
     if (name === 'resources' && isAdded) return true
@@ -139,6 +143,12 @@ function takenFrom(
     const hasChanged = isKnown && before !== undefined && differs(name, before, own)
     return hasChanged || affected.every(({ shows }) => differs(name, known, shows))
   })
+}
+
+/** A silent VM may be down, and what takes a VM frees its slot: others do not make such an event of it. */
+function mayChangeType(record: EventRecord, reporter: Reporter, listening: Listening): boolean {
+  const knows = reporter.beacon === resourceGraph || isAffected(record.facts, reporter)
+  return knows || !hasSpoken(record, reporter, listening)
 }
 
 /** It goes on showing what was before the last change, so it may lag behind Azure for a minute. */

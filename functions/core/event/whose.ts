@@ -38,7 +38,11 @@ function hasClaim(
 }
 
 /** Whether another VM has a claim to the event. */
-function hasSpoken(record: EventRecord, { beacon }: Reporter, listening: Listening): boolean {
+export function hasSpoken(
+  record: EventRecord,
+  { beacon }: Reporter,
+  listening: Listening,
+): boolean {
   return record.sights.some((one) => one.beacon !== beacon && hasClaim(record, one, listening))
 }
 
@@ -154,7 +158,11 @@ export function selfNamedAfter(
     reporter.beacon === resourceGraph ||
     isWeightier ||
     speaksForIt(record, reporter, shown, listening)
-  return knows ? before.filter((name) => !hits(shown, name)) : before
+  if (knows) return before.filter((name) => !hits(shown, name))
+  if (!hasSpoken(record, reporter, listening)) return before
+  // a VM that only others name while its own VMs have a claim is none of these
+  const added = shown.resources.filter((name) => !hits(record.facts, name))
+  return [...before, ...added.map((name) => name.toLowerCase())]
 }
 
 /** Azure's list, which names a VM as that VM names itself: so it names VMs as their documents do. */

@@ -29,12 +29,19 @@ export function isInCalendar(record: EventRecord, now: number): boolean {
   return record.ended.outcome === 'cancelled' && now - record.ended.at < cancelledMs
 }
 
-/** The order of entries. */
-export function byBegin(a: EventRecord, b: EventRecord): number {
-  return findBegin(a) - findBegin(b) || (a.eventId < b.eventId ? -1 : 1)
+/** An event in the calendar, and what its place is by. */
+export interface CalendarEntry {
+  begin: number
+  eventId: string
+  text: string
 }
 
-/** `entries`: of `calendarEntry`. */
+/** The order of entries. */
+export function byBegin(a: CalendarEntry, b: CalendarEntry): number {
+  return a.begin - b.begin || (a.eventId < b.eventId ? -1 : 1)
+}
+
+/** `entries`: their texts. */
 export function calendarText(entries: string[]): string {
   const head = [
     'BEGIN:VCALENDAR',
@@ -50,8 +57,9 @@ export function calendarText(entries: string[]): string {
 }
 
 /** `publicUrl`: the address of the relay, which the entry leads to. */
-export function calendarEntry(record: EventRecord, publicUrl: string, now: number): string {
-  return composeLines(composeEntry(record, publicUrl, now))
+export function calendarEntry(record: EventRecord, publicUrl: string, now: number): CalendarEntry {
+  const text = composeLines(composeEntry(record, publicUrl, now))
+  return { begin: findBegin(record), eventId: record.eventId, text }
 }
 
 function composeLines(lines: string[]): string {

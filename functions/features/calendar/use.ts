@@ -1,16 +1,15 @@
 // The maintenance of some fleets as a calendar. All who read the same fleets share one text, as calendars of
 // many people read the same feed.
 import { inSlices } from '../../../shared/slices.ts'
-import type { EventRecord } from '../../core/event/event.ts'
 import { type Access, listFleets } from '../../core/rules/access.ts'
 import { dayMs } from '../../core/units.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 import { createShortCache } from '../../use-cases/short-cache.ts'
-import { byBegin, calendarEntry, calendarText, isInCalendar } from './rule.ts'
+import { byBegin, type CalendarEntry, calendarEntry, calendarText, isInCalendar } from './rule.ts'
 
 /** Azure announces events at most 7 days ahead, and they run for a short time. */
 const recentMs = 9 * dayMs
-const pageSize = 200
+const pageSize = 40
 /** The newest events of a fleet that the calendar is made from. */
 const maxEvents = 500
 /** How long one text is used. */
@@ -22,24 +21,24 @@ export function createCalendarReader(relay: Relay) {
 }
 
 async function compose(relay: Relay, fleets: string[]): Promise<string> {
-  const events: EventRecord[] = []
-  for (const fleet of fleets) events.push(...(await recentIn(relay, fleet)))
-  const now = relay.now()
-  const shown = events.filter((one) => isInCalendar(one, now)).sort(byBegin)
-  const { publicUrl } = relay.config
-  const entries = await inSlices(shown, relay.host.pause, (some) =>
-    some.map((one) => calendarEntry(one, publicUrl, now)),
-  )
-  return calendarText(entries)
+  const entries: CalendarEntry[] = []
+  for (const fleet of fleets) entries.push(...(await recentIn(relay, fleet)))
+  return calendarText(entries.sort(byBegin).map(({ text }) => text))
 }
 
-async function recentIn({ store, now }: Relay, fleet: string): Promise<EventRecord[]> {
+/** The newest ones, page by page: 500 records of large events would need all memory. */
+async function recentIn(relay: Relay, fleet: string): Promise<CalendarEntry[]> {
+  const { store, now, config } = relay
   const since = now() - recentMs
-  const found: EventRecord[] = []
+  const found: CalendarEntry[] = []
   for (let before: number | undefined; found.length < maxEvents; ) {
     const page = { fleets: [fleet], limit: pageSize, ...(before === undefined ? {} : { before }) }
     const events = await store.listEvents(page)
-    found.push(...events.filter((one) => isInCalendar(one, now())))
+    const shown = events.filter((one) => isInCalendar(one, now()))
+    const entries = await inSlices(shown, relay.host.pause, (some) =>
+      some.map((one) => calendarEntry(one, config.publicUrl, now())),
+    )
+    found.push(...entries)
     before = events.at(-1)?.firstSeenAt
     if (events.length < pageSize || before === undefined || before < since) break
   }

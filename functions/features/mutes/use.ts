@@ -1,4 +1,5 @@
 // Makes, lists and ends mutes. When one ends early, open events that it hid are looked at again.
+import type { EventRecord } from '../../core/event/event.ts'
 import {
   type Access,
   describeAccess,
@@ -56,8 +57,8 @@ export async function endMute(
   if (mute === undefined) return 'unknown'
   await change(relay, (all) => all.filter((one) => one.id !== id))
   relay.log.info('mute_ended', { id, fleet: mute.fleet, by: describeAccess(access) })
-  for (const { fleet, eventId, muted } of await relay.store.listOpen([mute.fleet], maxEvents)) {
-    if (muted?.id !== id) continue
+  const isMuted = ({ muted }: EventRecord) => muted?.id === id
+  for (const { fleet, eventId } of await relay.store.listOpen([mute.fleet], maxEvents, isMuted)) {
     await commitEvent(
       relay,
       { fleet, eventId },

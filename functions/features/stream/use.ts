@@ -1,4 +1,5 @@
 // Reads the log of moments for other systems: page by page, and only what a filter lets through.
+import { inSlices } from '../../../shared/slices.ts'
 import { type LoggedMoment, type MomentFilter, passes } from '../../core/delivery/moment-log.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
@@ -25,7 +26,9 @@ export async function readWanted(
   for (let page = 0; page < maxPages; page++) {
     if (page > 0) await relay.host.pause()
     const read = await relay.store.readMoments(next, pageSize, relay.now())
-    const wanted = read.filter(({ notification }) => passes(filter, notification))
+    const wanted = await inSlices(read, relay.host.pause, (some) =>
+      some.filter(({ notification }) => passes(filter, notification)),
+    )
     const moments = wanted.slice(0, limit)
     const isCut = wanted.length > limit
     next = (isCut ? moments : read).at(-1)?.position ?? next

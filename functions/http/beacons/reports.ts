@@ -106,13 +106,25 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const inTurn = turnOf(fleet)
+  const inTurn = oneAtOnce(length <= usualBytes, turnOf(fleet), (work) =>
+    reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large),
+  )
   const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
     return refuse({ status: 409, code: 'too_many_beacons', detail: received.reason })
   }
   return refuse(outcomes[received.outcome])
+}
+
+/** A small report of many events reads all of them: the first of these waits for nobody, the others take turns. */
+function oneAtOnce(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
+  let isFirst = true
+  return (work) => {
+    const inTurn = isFirst || !isSmall ? first : others
+    isFirst = false
+    return inTurn(work)
+  }
 }
 
 const outcomes: Record<'retired' | 'busy', Refusal> = {

@@ -102,9 +102,16 @@ async function readOpen(
 ): Promise<Snapshot> {
   const { store } = relay
   const isFiltered = filter.type !== '' || filter.q !== ''
-  const found = await store.listOpen(fleets, isFiltered ? maxFiltered : maxShown + 1)
-  const wanted = found.filter((record) => matches(record, filter))
-  const records = wanted.slice(0, maxShown)
+  let looked = 0
+  let matching = 0
+  const isShown = (record: EventRecord) => {
+    looked += 1
+    if (!matches(record, filter)) return false
+    matching += 1
+    return matching <= maxShown
+  }
+  const most = isFiltered ? maxFiltered : maxShown + 1
+  const records = await store.listOpen(fleets, most, isShown)
   const [troubles, overview, parts, ...deliveries] = await Promise.all([
     channelsInTrouble(relay),
     readOverview(relay, absentReaders, fleets),
@@ -128,7 +135,7 @@ async function readOpen(
   return {
     records,
     last,
-    more: wanted.length > maxShown || (isFiltered && found.length === maxFiltered),
+    more: matching > maxShown || (isFiltered && looked === maxFiltered),
     deliveries,
     troubles,
     removed,
