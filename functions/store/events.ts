@@ -169,16 +169,16 @@ export class Events {
 
   /** A time not later than the first event is due; Infinity if none is. */
   async nextDueAt(): Promise<number> {
-    const { rows } = this.#parts
-    const found = await rows.find(dueIndex, '', end, maxOdd)
-    const times = found.map((entry) => ({ entry, at: Number(entry.key.split('|')[0]) }))
-    const odd = times.filter(({ at }) => !Number.isFinite(at))
-    if (odd.length > 0)
-      await rows.tidy(
-        odd.map(({ entry }) => entry),
-        0,
-      )
-    return times.find(({ at }) => Number.isFinite(at))?.at ?? Number.POSITIVE_INFINITY
+    const times = await this.#firstTimes()
+    const odd = times.filter(({ at }) => !Number.isFinite(at)).map(({ entry }) => entry)
+    if (odd.length > 0) await this.#parts.rows.tidy(odd, 0)
+    const timed = odd.length > 0 ? await this.#firstTimes() : times
+    return timed.find(({ at }) => Number.isFinite(at))?.at ?? Number.POSITIVE_INFINITY
+  }
+
+  async #firstTimes(): Promise<{ entry: Found; at: number }[]> {
+    const found = await this.#parts.rows.find(dueIndex, '', end, maxOdd)
+    return found.map((entry) => ({ entry, at: Number(entry.key.split('|')[0]) }))
   }
 
   async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {

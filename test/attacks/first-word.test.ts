@@ -2,7 +2,7 @@
 // changes its word, the VM has no beacon, each lie comes under a fresh name, or people have heard of enough changes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { list, publication, startWithAzure } from '../support/azure.ts'
-import { beacon, hour, outcome, second, world } from '../support/relay.ts'
+import { beacon, hour, minute, outcome, second, world } from '../support/relay.ts'
 import { type event as Event, event, eventId, FakeBeacon, started } from '../support/world.ts'
 
 type Shown = ReturnType<typeof Event>
@@ -174,4 +174,22 @@ test('a VM that names itself brings an ended event of others back once in ten mi
     await world.pass(10 * second)
   }
   expect(world.sent.length - before).toBeLessThanOrEqual(10)
+})
+
+test('fifty changes by an onlooker before the VM speaks do not hold up what the VM says then', async () => {
+  for (let i = 0; i < 60; i++) {
+    const wrong = { eventType: i % 2 === 0 ? 'Freeze' : 'Redeploy' }
+    await liar.sees([event({ ...wrong, notBeforeAt: world.clock.now + 72 * hour })])
+    await world.drain()
+  }
+  const due = world.clock.now + 14 * minute
+  const toldOf = async (notBeforeAt: number) => {
+    await beacon.sees([event({ notBeforeAt })])
+    await world.pass(second)
+    return world.sent.some(({ body }) => body.includes(new Date(notBeforeAt).toISOString()))
+  }
+  expect(await toldOf(due)).toBe(true)
+  // Azure moves it
+  await world.pass(minute)
+  expect(await toldOf(due + minute)).toBe(true)
 })

@@ -1,4 +1,5 @@
 // The relay's own user has left links and a pipe in its folder, and waits for root to restore a backup.
+
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -20,6 +21,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databaseName } from '../../functions/store/sqlite-file.ts'
+import { whyForeign } from '../../shared/folder.ts'
 import { ofRun } from '../support/process.ts'
 import { commitOf, record } from '../support/records.ts'
 import { openStore } from '../support/stores.ts'
@@ -250,6 +252,23 @@ test.runIf(isRoot)("root starts no relay and no beacon in another user's folder"
   expect(beacon).toMatchObject({ code: 1, text: expect.stringContaining('no folder of others') })
   expect([readFileSync(roots, 'utf8'), statSync(roots).mode & 0o777]).toEqual([secret, 0o600])
   expect(readdirSync(data).sort()).toEqual(['foghorn.sqlite-journal', 'vm-id'])
+})
+
+test.runIf(isRoot).each([
+  ['that others may write to', 0o777, 0o755],
+  ['in one that others may write to', 0o700, 0o777],
+])('root starts no relay and no beacon in a folder of its own %s', (_, own, above) => {
+  const folder = join(place, 'above', 'own')
+  mkdirSync(folder, { recursive: true })
+  chmodSync(folder, own)
+  chmodSync(join(place, 'above'), above)
+  expect(whyForeign(folder)).toMatch(/others can write to|can be written by others/)
+  chmodSync(folder, 0o700)
+  chmodSync(join(place, 'above'), 0o755)
+  expect(whyForeign(folder)).toBeUndefined()
+  // a folder that is not there yet
+  expect(whyForeign(join(folder, 'new'))).toBeUndefined()
+  expect(whyForeign(join(data, 'new'))).toMatch(/others can write to/)
 })
 
 test.runIf(isRoot)('root opens no backup that another user may have replaced by a link', () => {

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } fro
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { explainDisk, openFile } from '../../functions/store/sqlite-file.ts'
@@ -25,7 +26,7 @@ function newPath(): string {
 /** As the host on Node opens it. */
 function openAlone(path: string) {
   const file = openFile(path)
-  const rows = new SqlRows(file, { nonce: randomUUID(), soon: setImmediate })
+  const rows = new SqlRows(file, { nonce: randomUUID(), soon: setImmediate, sum: crc32 })
   return { rows, close: () => file.close() }
 }
 
@@ -125,6 +126,63 @@ test('an error of the disk is said once more, because the file must be opened an
   expect(() => file.transaction(fail(5))).toThrow()
   expect(broken).toHaveLength(1)
   file.close()
+})
+
+describe('a flipped bit', () => {
+  const own = { index: 'due', key: '0001|a', summary: '' }
+
+  async function withRow() {
+    const file = openFile(newPath())
+    const told: string[] = []
+    file.onDamaged = (sentence) => void told.push(sentence)
+    const rows = new SqlRows(file, { nonce: 'a', sum: crc32 })
+    const body = '{"fleets":["prod"]}'
+    await rows.change('p', [{ kind: 'insert', row: 'a', body, keys: [own] }])
+    await rows.change('p', [{ kind: 'insert', row: 'b', body }])
+    return { file, rows, told }
+  }
+
+  test.each([
+    ['of its content', `body = '{"fleetr":["prod"]}'`],
+    ['of the names of its entries', "keys = replace(keys, '0001', '0003')"],
+    ['of its own name', "row = 'c'"],
+  ])('%s: the row is damaged, and the others are whole', async (_, change) => {
+    const { file, rows, told } = await withRow()
+    file.run(`UPDATE rows SET ${change} WHERE row = 'a'`)
+    const name = change.startsWith('row') ? 'c' : 'a'
+    await expect(rows.read('p', name)).rejects.toMatchObject({ code: 'data_damaged' })
+    expect((await rows.list('p', '', '~')).map(({ row }) => row)).toEqual(['b'])
+    expect(told[0]).toContain(`row "${name}" of "p"`)
+    file.close()
+  })
+
+  test('in a row of an older relay, which wrote no checksum, nobody can know of it', async () => {
+    const { file, rows } = await withRow()
+    file.run(`UPDATE rows SET version = 'b-7' WHERE row = 'a'`)
+    expect(await rows.read('p', 'a')).toMatchObject({ row: 'a', keys: [own] })
+    file.close()
+  })
+
+  test('of an entry: it is made anew from its row, once', async () => {
+    const { file, rows, told } = await withRow()
+    file.run("UPDATE entries SET key = '000!|a'")
+    const [wrong] = await rows.find('due', '', '~', 9)
+    await rows.tidy([wrong!])
+    expect((await rows.find('due', '', '~', 9)).map(({ key }) => key)).toEqual([own.key])
+    expect(told).toEqual([expect.stringContaining('entry "000!|a" of "due"')])
+    // another reader may have found the entry before
+    await rows.tidy([wrong!])
+    expect(told).toHaveLength(1)
+    file.close()
+  })
+
+  test('an entry of a damaged row goes, and does not come back', async () => {
+    const { file, rows } = await withRow()
+    file.run(`UPDATE rows SET body = '{}' WHERE row = 'a'`)
+    await rows.tidy(await rows.find('due', '', '~', 9))
+    expect(await rows.find('due', '', '~', 9)).toEqual([])
+    file.close()
+  })
 })
 
 describe('a full disk', () => {

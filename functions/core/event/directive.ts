@@ -44,11 +44,15 @@ export function judgeLease(
   return isNext ? 'granted' : 'not_due'
 }
 
-/** When this beacon may have it next. Those that had it last wait longer, so that another one comes first. */
-function freeAt({ beacon, until, failed, earlier }: Directive, own: Own): number {
+/**
+ * When this beacon may have it next. Those that had it last wait longer, so that another one comes first: if Azure was
+ * told in vain, for as long as an onlooker's pace, or two in turns would keep it.
+ */
+function freeAt({ beacon, until, failed, earlier, again }: Directive, own: Own): number {
   const hadItLast = beacon === own.beacon || earlier === own.beacon
   if (failed) return hadItLast ? until : 0
-  return hadItLast ? until + directiveLeaseMs : until
+  if (!hadItLast) return until
+  return until + (again ? retellMs : directiveLeaseMs)
 }
 
 /** Onlookers that say nothing keep an affected VM from telling Azure for one lease, and no longer. */

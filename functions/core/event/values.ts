@@ -60,12 +60,8 @@ export function withValues(
   const news = isTimed ? [...names, 'notBeforeAt' as const] : names
   if (news.length === 0) return learned
   const from = Object.fromEntries(Object.entries(facts).filter(([name]) => name in taken))
-  const change = {
-    at: polledAt,
-    names: news,
-    from,
-    ...(isWeightier && { corrects: true as const }),
-  }
+  const isSure = isWeightier || reporter.beacon === resourceGraph || isAffected(merged, reporter)
+  const change = { at: polledAt, names: news, from, ...(isSure && { corrects: true as const }) }
   const changed = { ...learned, changed: change }
   const noted = addHistory(changed, {
     at: polledAt,

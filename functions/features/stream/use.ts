@@ -6,6 +6,8 @@ import type { Relay } from '../../use-cases/relay.ts'
 const pageSize = 100
 /** Pages that one call reads. The next call reads the rest. */
 const maxPages = 20
+/** A pattern with `?` takes 10 ms for the 190 names of an event. */
+const filteredAtOnce = 3
 
 interface MomentsRead {
   moments: LoggedMoment[]
@@ -26,9 +28,9 @@ export async function readWanted(
   for (let page = 0; page < maxPages; page++) {
     if (page > 0) await relay.host.pause()
     const read = await relay.store.readMoments(next, pageSize, relay.now())
-    const wanted = await inSlices(read, relay.host.pause, (some) =>
-      some.filter(({ notification }) => passes(filter, notification)),
-    )
+    const filtered = (some: LoggedMoment[]) =>
+      some.filter(({ notification }) => passes(filter, notification))
+    const wanted = await inSlices(read, relay.host.pause, filtered, filteredAtOnce)
     const moments = wanted.slice(0, limit)
     const isCut = wanted.length > limit
     next = (isCut ? moments : read).at(-1)?.position ?? next
