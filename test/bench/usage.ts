@@ -35,8 +35,8 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
-/** The process that another one started, directly or not, and that has most memory. */
-export function largestChild(pid: number): number {
+/** The process of this name that another one started, directly or not, and that has most memory. */
+export function childNamed(pid: number, name: string): number {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
@@ -45,7 +45,13 @@ export function largestChild(pid: number): number {
       .filter(({ parent }) => parent === one)
       .flatMap((child) => [child.pid, ...below(child.pid)])
   const size = (one: number) => memoryMb(one, 'VmRSS') || 0
-  return below(pid).sort((a, b) => size(b) - size(a))[0]!
+  const named = below(pid).filter((one) => nameOf(one) === name)
+  if (named.length === 0) throw new Error(`process ${pid} has started no ${name}`)
+  return named.sort((a, b) => size(b) - size(a))[0]!
+}
+
+function nameOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 }
 
 function parentOf(pid: number): number | undefined {

@@ -6,7 +6,7 @@ import { fleetHeader, type Report, reportPath } from '../../../shared/report.ts'
 import { sign } from '../../../shared/signature.ts'
 import type { HostName } from '../../support/relay-hosts.ts'
 import { fleetName, startStage } from '../../support/stage.ts'
-import { largestChild } from '../usage.ts'
+import { childNamed } from '../usage.ts'
 import { postBytes } from './load.ts'
 import { type Change, changes, type Prepare } from './plan.ts'
 import { startStormSink } from './sink.ts'
@@ -39,7 +39,7 @@ export async function startRelayTarget(
     untie = tieToThisProcess(pid, stage.directory)
     const port = Number(new URL(stage.relayUrl).port)
     return {
-      pid: host === 'cloudflare' ? largestChild(pid) : pid,
+      pid: host === 'cloudflare' ? childNamed(pid, 'workerd') : pid,
       port,
       sink,
       folder: join(stage.directory, 'relay'),
