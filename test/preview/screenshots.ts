@@ -76,7 +76,7 @@ async function takeShown(browser: Browser, scene: string, colorScheme: 'light' |
   await page.setContent(withFont(scene))
   await page.screenshot({ path: `${folder}/page${endingOf(colorScheme)}.png`, clip })
   await page.close()
-  const mail = await browser.newPage({ ...still, viewport: { width: 600, height: 900 } })
+  const mail = await browser.newPage({ ...still, viewport: { width: 600, height: 200 } })
   await mail.setContent(withFont(await mailPage()))
   await drawHourglass(mail)
   await mail.screenshot({ path: `${folder}/mail${endingOf(colorScheme)}.png`, fullPage: true })

@@ -157,7 +157,7 @@ svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .le
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 } .console a.slim { display: inline-flex; align-items: center; font-weight: 600 }
 td[data-label=''] { text-align: right; padding-top: .25rem; padding-bottom: .25rem } .stack.channels { table-layout: fixed }
-.channels th .note { font-weight: 400 } .channels th:nth-child(1), .channels th:nth-child(2) { width: 30% } .channels th:nth-child(3) { width: 20% }
+.channels th .note { font-weight: 400 } .channels th:nth-child(1), .channels th:nth-child(2) { width: 26% } .channels th:nth-child(3) { width: 19% }
 .pair { display: flex; gap: .75rem; flex: 2 1 19rem }
 svg .grid { stroke: var(--line) }
 svg .now { stroke: var(--ink); stroke-width: 2 }
