@@ -154,8 +154,8 @@ describe('the address for Event Grid', () => {
       cloudEvent(publication({ eventId: randomUUID() })),
     )
     expect((await send(batch)).status).toBe(204)
-    // the batch is parsed, then 110 are read and joined in 5 parts each: each takes a turn at the door
-    expect(pauses).toBe(11)
+    // the batch is parsed, then 110 are read and joined in 14 parts each: each takes a turn at the door
+    expect(pauses).toBe(29)
     const counts = await world.store.countOpen('prod', 'azure')
     expect(counts.ofFleet).toBe(110)
   })
