@@ -411,7 +411,7 @@ test('without a script: sign in, decide, sign out', { timeout: patience }, async
     viewport: { width: 360, height: 740 },
     javaScriptEnabled: false,
   })
-  await page.goto(`${url}/events`)
+  await page.goto(`${url}/events?step=all`)
   const key = page.getByLabel('Admin key or token')
   await key.fill('wrong')
   await key.press('Enter')
