@@ -14,14 +14,14 @@ export function whyForeign(folder: string): string | undefined {
   if (existsSync(folder)) {
     const { uid } = statSync(folder)
     if (uid !== root) return `belongs to user ${uid}`
-    if (isOthers(folder) || !isBelowRootAlone(realpathSync(folder)))
+    if (canOthersWrite(folder) || !isBelowRootAlone(realpathSync(folder)))
       return 'can be written by others'
   }
   return isBelowRootAlone(named) ? undefined : 'lies in a folder that others can write to'
 }
 
-/** Whether a folder of root's can be written by others. */
-export function isOthers(folder: string): boolean {
+/** Whether others can write to a folder of root's. */
+export function canOthersWrite(folder: string): boolean {
   return (process.getBuiltinModule('node:fs').statSync(folder).mode & othersWrite) !== 0
 }
 

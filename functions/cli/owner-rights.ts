@@ -2,7 +2,7 @@
 // gives up its rights before it touches anything in the folder.
 import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isBelowRootAlone, isOthers } from '../../shared/folder.ts'
+import { canOthersWrite, isBelowRootAlone } from '../../shared/folder.ts'
 import { wrong } from './command.ts'
 
 const root = 0
@@ -24,7 +24,7 @@ export function actAsOwner({
   if (process.getuid?.() !== root) return 'acts'
   if (uid === root) {
     const isRoots = isBelowRootAlone(folder) && isBelowRootAlone(named)
-    return !isOthers(folder) && isRoots ? 'acts' : 'shared'
+    return !canOthersWrite(folder) && isRoots ? 'acts' : 'shared'
   }
   const groups = process.getgroups!()
   takeGroups(uid, gid)

@@ -69,14 +69,14 @@ export async function dueIn<Key>(
   const due: { key: Key; at: number }[] = []
   for (const slice of cutSlices(entries)) {
     if (slice[0] !== entries[0]) await parts.pause()
-    const { due: own, early } = await dueOf(parts, slice, now, read)
+    const { due: own, early } = await judgeDue(parts, slice, now, read)
     due.push(...own)
     await parts.together(early.map((row) => () => move(row)))
   }
   return due
 }
 
-async function dueOf<Key>(
+async function judgeDue<Key>(
   parts: Pick<Parts, 'rows' | 'together'>,
   entries: Found[],
   now: number,

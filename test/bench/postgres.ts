@@ -1,5 +1,6 @@
 // Reports that change what a relay stores: on its file, and on PostgreSQL by one relay and by two. Everything is on this
-// machine, the database too, so two relays share the cores that one had.
+// machine, the database too, so two relays share the cores that one had. With a part of a core for each relay, two have
+// twice as much as one, as on two machines.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { Program } from '../support/process.ts'
 import { freePort } from '../support/stage.ts'
 import { event, FakeBeacon, prodKey } from '../support/world.ts'
 import { type Figure, percentile } from './figures.ts'
+import { giveShare } from './share.ts'
 
 const connections = 32
 const beaconsEach = 100
@@ -28,6 +30,7 @@ export async function postgres(): Promise<Figure[]> {
       ...(await measure('PostgreSQL, two relays', folder, 2, {
         FOGHORN_DATABASE: await server.newDatabase(),
       })),
+      ...(await measureShares(folder, server)),
     ]
   } finally {
     await server.stop()
@@ -35,11 +38,31 @@ export async function postgres(): Promise<Figure[]> {
   }
 }
 
+/** The part of a core of each relay. */
+const share = 0.25
+
+async function measureShares(
+  folder: string,
+  server: { newDatabase(): Promise<string> },
+): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const [count, name] of [
+    [1, 'one relay with a quarter of a core'],
+    [2, 'two relays with a quarter of a core each'],
+  ] as const) {
+    const database = { FOGHORN_DATABASE: await server.newDatabase() }
+    figures.push(...(await measure(`PostgreSQL, ${name}`, folder, count, database, share)))
+  }
+  return figures
+}
+
+/** No figures if this machine gives a process no share of a core. */
 async function measure(
   name: string,
   folder: string,
   count: number,
   environment: Record<string, string>,
+  ofCore?: number,
 ): Promise<Figure[]> {
   const file = join(folder, 'foghorn.config.json')
   const channels = { chat: { kind: 'slack', url: 'http://127.0.0.1:20001/nobody' } }
@@ -55,8 +78,15 @@ async function measure(
     const words = { ...own, ...environment, PORT: String(port) }
     return new Program(`relay ${port}`, 'functions/host/node/main.ts', words)
   })
+  const back: (() => void)[] = []
   try {
     await Promise.all(relays.map((relay) => relay.waitFor('relay_started')))
+    if (ofCore !== undefined)
+      back.push(...relays.flatMap(({ pid }) => giveShare(pid, ofCore) ?? []))
+    if (ofCore !== undefined && back.length < count) {
+      process.stderr.write(`${name}: left out, because Linux gives this user no share of a core\n`)
+      return []
+    }
     const times = await load(ports.map((port) => `http://127.0.0.1:${port}`))
     return [
       { name: `${name}, reports`, value: (times.length * 1_000) / measuredMs, unit: '1/s' },
@@ -65,6 +95,7 @@ async function measure(
     ]
   } finally {
     await Promise.all(relays.map((relay) => relay.stop()))
+    for (const takeBack of back) takeBack()
   }
 }
 

@@ -106,7 +106,7 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const inTurn = oneAtOnce(length <= usualBytes, turnOf(fleet), (work) =>
+  const inTurn = fewAtOnce(length <= usualBytes, turnOf(fleet), (work) =>
     reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large),
   )
   const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
@@ -117,13 +117,15 @@ async function takeReport(
   return refuse(outcomes[received.outcome])
 }
 
-/** A small report of many events reads all of them: the first of these waits for nobody, the others take turns. */
-function oneAtOnce(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
-  let isFirst = true
+/** A VM seldom sees more. */
+const eventsAtOnce = 3
+
+/** A small report of many events reads all of them: the first few wait for nobody, the others take turns. */
+function fewAtOnce(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
+  let left = isSmall ? eventsAtOnce : Number.POSITIVE_INFINITY
   return (work) => {
-    const inTurn = isFirst || !isSmall ? first : others
-    isFirst = false
-    return inTurn(work)
+    left -= 1
+    return left >= 0 ? first(work) : others(work)
   }
 }
 
