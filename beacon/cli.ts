@@ -92,7 +92,9 @@ export const terminal = {
   /** Undefined: a program reads the output. */
   columns(): number | undefined {
     const { isatty, WriteStream } = process.getBuiltinModule('node:tty')
-    return isatty(descriptors.stdout) ? new WriteStream(descriptors.stdout).columns : undefined
+    if (!isatty(descriptors.stdout)) return undefined
+    // a serial console may have none
+    return new WriteStream(descriptors.stdout).columns || undefined
   },
 }
 

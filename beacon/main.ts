@@ -84,7 +84,7 @@ async function run(settings: Settings, isWithHooks: boolean, log: Log): Promise<
   if (foreign !== undefined)
     throw new FoghornError(
       'state_dir_foreign',
-      `"${stateDirectory}" ${foreign}, and root works in no folder of others; start the beacon as another user, or set FOGHORN_STATE_DIR to a folder that only root can write to`,
+      `"${stateDirectory}" ${foreign}, and root works in no folder of others; start the beacon as the folder's user, or set FOGHORN_STATE_DIR to a folder that only root can write to`,
     )
   const spool = openSpool({ directory: stateDirectory, clock, log })
   const stopping = createStopping(stateDirectory)
@@ -127,10 +127,10 @@ async function runCheck(settings: Settings): Promise<number> {
   const client = createRelayClient(relayOptions(settings, imds, silentLog))
   // what the relay or IMDS says is printed
   const mask = maskOf(settings.secrets)
+  const columns = terminal.columns()
   const print = (line: string, command?: string) => {
     const shown = escapeUnseen(maskTokens(mask(line)))
-    for (const one of layOut(shown, command && escapeUnseen(command), terminal.columns()))
-      terminal.out(one)
+    for (const one of layOut(shown, command && escapeUnseen(command), columns)) terminal.out(one)
   }
   try {
     const isWell = await check({ settings, imds, client, clock, print })

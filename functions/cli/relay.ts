@@ -49,7 +49,7 @@ export function readRelayUrl(given: string, where: string): string {
     throw wrong(`${where} is "${shown}"; write the https:// address of the relay`)
   // a key may be in it
   if (query !== undefined)
-    throw wrong(`${where} goes on after "${shown}"; write the address without "?" or "#"`)
+    throw wrong(`${where} has "?" or "#" after "${shown}"; write the address without them`)
   if (given.startsWith('http:') && !isLoopback(given)) {
     throw wrong(`${where} is "${shown}", which would send the key unencrypted; write https://`)
   }

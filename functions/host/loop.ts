@@ -60,8 +60,8 @@ export class Loop {
   #isUnsure = false
   /** How often the loop has just found nothing to do, although something is due. */
   #futile = 0
-  /** This round found something to do. */
-  #hasFound = false
+  /** Whether this round found something to do. Undefined: it has not looked at what is to be sent. */
+  #hasFound: boolean | undefined
   /** More may be claimed once something of this process has ended. */
   #more = false
   #running: Promise<void> | undefined
@@ -147,7 +147,7 @@ export class Loop {
       while (this.#again && !this.#stopped) {
         this.#again = false
         this.#roundAt = this.#relay.now()
-        this.#hasFound = false
+        this.#hasFound = undefined
         await this.#conclude()
         if (this.#isHinted) await this.#claim()
         if (this.#options.keepsHouse) await this.#keepHouse()
@@ -168,7 +168,7 @@ export class Loop {
     if (!this.#isRouted) await rerouteOpen(this.#relay)
     this.#isRouted = true
     const { failed, due } = await sweep(this.#relay)
-    this.#hasFound ||= due > 0
+    if (due > 0) this.#hasFound = true
     if (failed > 0) this.#restsUntil = this.#relay.now() + failedEventMs
     this.#isUnsure = true
   }
@@ -176,6 +176,7 @@ export class Loop {
   /** Begins requests for what is due, as many as there are places. */
   async #claim(): Promise<void> {
     this.#isHinted = false
+    this.#hasFound ??= false
     // what is new may have to wait for what is under way
     this.#more = this.#underWay.sends.size > 0
     const { all, claimed } = this.#options.places
@@ -223,7 +224,7 @@ export class Loop {
     const nextAt = (await nextDueAt(this.#relay, this.#underWay.countOf)) ?? never
     const now = this.#relay.now()
     // an index may name what no row has: without a pause, the loop would look without end
-    this.#futile = nextAt <= now && !this.#hasFound ? this.#futile + 1 : 0
+    this.#futile = nextAt <= now && this.#hasFound === false ? this.#futile + 1 : 0
     this.#dueAt = Math.min(this.#dueAt, this.#futile > 1 ? now + failedRoundMs : nextAt)
   }
 

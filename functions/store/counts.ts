@@ -25,7 +25,7 @@ const pageSize = 1_000
 /** Pages that one call follows. If there are more, several calls catch up. */
 const maxPages = 20
 const maxPendingPages = 50
-/** Clocks of workers differ. */
+/** Commits of one millisecond get positions of later ones. */
 const aheadMs = 60_000
 
 interface Stored extends Counts {
@@ -98,7 +98,8 @@ export class StoredCounts {
   async #follow(from: string, now: number): Promise<{ after: string; counts: Count[] }> {
     const { rows } = this.#parts
     // a clock that was ahead for a while has left positions to come
-    const to = timeKey((now - rows.lagMs + aheadMs) * 1_000)
+    const until = rows.lagMs === 0 ? now + aheadMs : now - rows.lagMs
+    const to = timeKey(until * 1_000)
     const counts: Count[] = []
     let after = from
     for (let page = 0; page < maxPages; page++) {

@@ -188,7 +188,14 @@ class DatabaseFile implements Database {
   }
 
   #runHeld(): void {
-    for (const work of this.#held?.splice(0) ?? []) work()
+    for (const work of this.#held?.splice(0) ?? []) {
+      try {
+        work()
+      } catch (error) {
+        // the others must not wait for ever
+        this.onDamaged(messageOf(error))
+      }
+    }
   }
 }
 

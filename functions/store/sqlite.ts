@@ -1,6 +1,7 @@
 // Rows in SQLite: a file of one process, or the storage of one Durable Object. Changes that arrive
 // together share one transaction, which checks the condition of each: a conflict spares the others.
-import type { FoghornError } from '../../shared/errors.ts'
+import { type FoghornError, messageOf } from '../../shared/errors.ts'
+import { justAfter } from './keys.ts'
 import {
   areKeys,
   buildRow,
@@ -33,7 +34,7 @@ const sql = {
   read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
     WHERE partition = ? AND row = ?`,
   list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
-    WHERE partition = ? AND row >= ? AND row < ? AND (? OR ${isWhole}) ORDER BY row LIMIT ?`,
+    WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
   version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
   replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
@@ -51,10 +52,6 @@ const sql = {
 
 /** Older relays wrote none. */
 const sealed = /\.[0-9a-f]{1,8}$/
-
-/** Values of the last condition of `list`. */
-const all = 1
-const wholeOnly = 0
 
 type Value = string | number
 type Columns = Record<string, unknown>
@@ -114,15 +111,19 @@ export class SqlRows implements Rows {
   }
 
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
-    const range = [partition, from, to] as const
-    const found = this.#db.all(sql.list, ...range, all, limit)
-    const rows = found.map((one) => this.#toRow(partition, one))
-    const damaged = rows.indexOf(undefined)
-    if (damaged === -1) return rows as Row[]
-    this.#damaged(partition, found[damaged]!)
-    // others take the place of those that are no JSON
-    const whole = this.#db.all(sql.list, ...range, wholeOnly, limit)
-    return whole.flatMap((one) => this.#toRow(partition, one) ?? [])
+    const rows: Row[] = []
+    for (let start = from; ; ) {
+      const most = limit < 0 ? limit : limit - rows.length
+      const found = this.#db.all(sql.list, partition, start, to, most)
+      for (const one of found) {
+        const row = this.#toRow(partition, one)
+        if (row === undefined) this.#damaged(partition, one)
+        else rows.push(row)
+      }
+      // others take the place of those that are damaged
+      if (limit < 0 || found.length < most || rows.length === limit) return rows
+      start = justAfter(String(found.at(-1)!.row))
+    }
   }
 
   #whole(partition: string, found: Columns): Row {
@@ -141,17 +142,24 @@ export class SqlRows implements Rows {
 
   /** A transaction writes rows and entries, so an entry that no row names is damaged. The rows have what it was. */
   async tidy(unnamed: Found[]): Promise<void> {
-    const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
-    if (damaged.length === 0) return
-    this.#db.whenFree(() =>
+    if (unnamed.length > 0) this.#db.whenFree(() => this.#tidy(unnamed))
+  }
+
+  /** What cannot be read stays as it is. */
+  #tidy(unnamed: Found[]): void {
+    try {
+      const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
+      if (damaged.length === 0) return
       this.#db.transaction(() => {
         for (const { index, key, partition, row } of damaged)
           this.#db.run(sql.dropEntry, index, key, partition, row)
         if (damaged.some(({ partition, row }) => this.#isWholeOrNone(partition, row)))
           this.#db.run(sql.addMissing)
-      }),
-    )
-    for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
+      })
+      for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
+    } catch (error) {
+      this.#db.tellDamaged(messageOf(error))
+    }
   }
 
   /** Whether the entry is still there, and its row does not name it. */

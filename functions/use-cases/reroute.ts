@@ -5,7 +5,6 @@ import { messageOf } from '../../shared/errors.ts'
 import { reachesMore } from '../core/delivery/commit.ts'
 import { hearsByItself } from '../core/delivery/delivery.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
-
 import { hash } from '../core/hash.ts'
 import { dayMs } from '../core/units.ts'
 import { routingRow } from '../store/small-rows.ts'

@@ -39,6 +39,7 @@ const notNow: Fields = {
   decided: declined,
   history: [...seen, { ...told, at: declined.at, what: 'declined' }],
 }
+const silent = { since: at, vms: ['web_3'], count: 1 }
 const decided = { decided: approved, history: [...seen, told] }
 const running: Fields = {
   decided: approved,
@@ -122,6 +123,21 @@ const courses: Record<string, Fields> = {
   stuck: {
     decided: { ...approved, at: at + minute },
     azure: { stuckAt: at + 90 * second },
+    history: [...seen, { ...told, at: at + minute }, { at: at + 90 * second, what: 'stuck' }],
+  },
+  'stuck, and its VM is silent': {
+    decided: { ...approved, at: at + minute },
+    azure: { stuckAt: at + 90 * second },
+    unheard: silent,
+    history: [...seen, { ...told, at: at + minute }, { at: at + 90 * second, what: 'stuck' }],
+  },
+  'open, and its VM is silent': { unheard: silent },
+  'stuck, Azure refuses': {
+    decided: { ...approved, at: at + minute },
+    azure: {
+      stuckAt: at + 90 * second,
+      failure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
+    },
     history: [
       ...seen,
       { ...told, at: at + minute },
@@ -129,13 +145,6 @@ const courses: Record<string, Fields> = {
       { at: at + minute + 2 * second, what: 'start_failed', note: 'web_1: rejected (HTTP 400)' },
       { at: at + 90 * second, what: 'stuck' },
     ],
-  },
-  'stuck, Azure refuses': {
-    decided: { ...approved, at: at + minute },
-    azure: {
-      stuckAt: at + 90 * second,
-      failure: { vm: 'web_1', outcome: 'rejected', status: 400, at: at + 62 * second },
-    },
   },
   'stuck, Azure was told': { ...decided, azure: { accepted, stuckAt: now } },
   'stuck, and Azure was told since': {

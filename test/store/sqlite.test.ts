@@ -156,6 +156,25 @@ describe('a flipped bit', () => {
     file.close()
   })
 
+  test('others take the place of a damaged row in a page', async () => {
+    const { file, rows } = await withRow()
+    await rows.change('p', [{ kind: 'insert', row: 'c', body: '1' }])
+    file.run(`UPDATE rows SET body = '{}' WHERE row = 'a'`)
+    expect((await rows.list('p', '', '~', 2)).map(({ row }) => row)).toEqual(['b', 'c'])
+    file.close()
+  })
+
+  test('what cannot be read stops nothing that is tidied beside it', async () => {
+    const { file, rows, told } = await withRow()
+    const [found] = await rows.find('due', '', '~', 9)
+    file.all = () => {
+      throw new Error('a page cannot be read')
+    }
+    await rows.tidy([found!])
+    expect(told).toEqual(['a page cannot be read'])
+    file.close()
+  })
+
   test('in a row of an older relay, which wrote no checksum, nobody can know of it', async () => {
     const { file, rows } = await withRow()
     file.run(`UPDATE rows SET version = 'b-7' WHERE row = 'a'`)

@@ -11,7 +11,6 @@ const retellMs = 60_000
 
 type Lease = 'granted' | 'held_already' | 'not_due'
 
-type Directive = NonNullable<EventRecord['azure']['directive']>
 type Own = Pick<
   Reporter,
   'beacon' | 'bootId' | 'vm' | 'polledAt' | 'resourceGroup' | 'subscriptionId'
@@ -40,19 +39,22 @@ export function judgeLease(
   if (directive === undefined) return 'granted'
   const { beacon: holder, until, failed } = directive
   if (holder === reporter.beacon && !failed && until > now) return 'held_already'
-  const isNext = freeAt(directive, reporter) <= now || mayTakeOver(record, reporter, now)
+  const isNext = freeAt(record, reporter) <= now || mayTakeOver(record, reporter, now)
   return isNext ? 'granted' : 'not_due'
 }
 
 /**
  * When this beacon may have it next. Those that had it last wait longer, so that another one comes first: if Azure was
- * told in vain, for as long as an onlooker's pace, or two in turns would keep it.
+ * told in vain, for two minutes, as onlookers report once a minute, and two in turns would keep it.
  */
-function freeAt({ beacon, until, failed, earlier, again }: Directive, own: Own): number {
+function freeAt({ azure, sights }: EventRecord, own: Own): number {
+  const { beacon, until, failed, earlier, again } = azure.directive!
   const hadItLast = beacon === own.beacon || earlier === own.beacon
   if (failed) return hadItLast ? until : 0
   if (!hadItLast) return until
-  return until + (again ? retellMs : directiveLeaseMs)
+  const others = sights.filter((one) => ![beacon, earlier].includes(one.beacon))
+  const isAwaited = again && others.some(({ missing }) => missing === undefined)
+  return until + (isAwaited ? 2 * retellMs : directiveLeaseMs)
 }
 
 /** Onlookers that say nothing keep an affected VM from telling Azure for one lease, and no longer. */
@@ -72,14 +74,13 @@ export function isOfAffected({ facts, sights }: EventRecord, beacon: string | un
 /**
  * Azure accepted, and has not started the event for a minute. The beacon that told Azure waits for two,
  * so that another one comes first. What another beacon says does not outweigh the document of an affected
- * VM: its own beacon tells Azure, too. Nor does a second word of onlookers hold all others up for a minute.
+ * VM: its own beacon tells Azure, too.
  */
 function tellsAgainAt(record: EventRecord, reporter: Own): number {
   const { accepted, directive } = record.azure
   const { facts } = record
   if (accepted === undefined) return 0
-  const isAgain = directive?.again === true && !isOfAffected(record, accepted.beacon)
-  if (isWordOfOther(accepted, reporter) && (mayBeHit(facts, reporter) || isAgain))
+  if (mayBeHit(facts, reporter) && isWordOfOther(accepted, reporter))
     return accepted.at + directiveLeaseMs
   return accepted.at + (directive?.beacon === reporter.beacon ? 2 * retellMs : retellMs)
 }

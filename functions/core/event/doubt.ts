@@ -32,9 +32,10 @@ const never = Number.POSITIVE_INFINITY
 function cannotHaveStarted(record: EventRecord, now: number): boolean {
   const told = lastAccepted(record)
   if (isDue(record, now)) return false
-  // one that is none of its VMs may say what it likes
-  const isSure = told?.through !== undefined || isOfAffected(record, told?.beacon)
-  return told === undefined || !(isSure || told.beacon === undefined)
+  // an onlooker may say that Azure accepted what it never told Azure
+  if (told === undefined) return true
+  const isAzures = told.through !== undefined || told.beacon === undefined
+  return !isAzures && !isOfAffected(record, told.beacon)
 }
 
 /** One alone told of the start, who is none of the affected VMs, or whom Azure's list does not name. */

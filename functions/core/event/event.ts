@@ -268,7 +268,7 @@ interface Kept extends FeatureFields {
     at: number
     names: (keyof Values)[]
     from: Partial<Values>
-    /** Whose event it is was wrong before. */
+    /** One who knows showed it: an affected VM, Azure's list, or more VMs than were wrong before. */
     corrects?: true
   }
   /** Azure said that the event is over before anybody knew of it. Nobody was told, and no list shows it. */

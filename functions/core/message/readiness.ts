@@ -38,7 +38,7 @@ export function approvesUnready({ wait: { readiness }, facts: { resources } }: E
   const who = names.length === 0 ? 'Not every VM' : inSentence(names, count)
   const [are, them] = count === 1 || names.length === 0 ? ['is', 'it'] : ['are', 'them']
   const not = names.length === 0 ? '' : ' not'
-  return plain(`${who} ${are}${not} ready. If you approve, Azure does not wait for ${them}.`)
+  return plain(`${who} ${are}${not} ready. If you start it now, Azure does not wait for ${them}.`)
 }
 
 type Other = Exclude<VmState, 'failed' | 'refused' | 'ready'>

@@ -40,7 +40,8 @@ async function recentIn(relay: Relay, fleet: string): Promise<CalendarEntry[]> {
     )
     found.push(...entries)
     before = events.at(-1)?.firstSeenAt
-    if (events.length < pageSize || before === undefined || before < since) break
+    // a page has fewer if an event is damaged
+    if (before === undefined || before < since) break
   }
   return found
 }

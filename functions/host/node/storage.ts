@@ -31,7 +31,7 @@ export function openSqlite(dataDirectory: string, log: Log): Storage {
   if (foreign !== undefined)
     throw new FoghornError(
       'data_unusable',
-      `"${dataDirectory}" ${foreign}, and root works in no folder of others; start the relay as another user, or in a folder that only root can write to`,
+      `"${dataDirectory}" ${foreign}, and root works in no folder of others; start the relay as the folder's user, or set FOGHORN_DATA to a folder that only root can write to`,
     )
   makeFolder(dataDirectory)
   const path = join(resolve(dataDirectory), databaseName)

@@ -189,7 +189,7 @@ function bulkPart(cards: Placed[], now: number): Html {
 <div><p><b>${plain(question)}</b> You cannot undo an approval.</p>
 <ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}${one.record.unheard === undefined ? '' : ', silent'}</span></li>`)}</ul>
 ${unheard === 0 ? '' : html`<p class="unready">Nobody can tell Azure about ${unheard} of these now, as no VM that sees ${unheard === 1 ? 'it' : 'them'} reports. Such an approval waits until a VM reports.</p>`}
-${isUnready ? html`<p class="unready">Not every VM is ready. If you approve, Azure does not wait.</p>` : ''}
+${isUnready ? html`<p class="unready">Not every VM is ready. If you start them now, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
 <input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>

@@ -116,7 +116,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .columns { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr) }
 .columns > * { min-width: 0 }
 .console .lost { margin: 0 }
-.decide form { display: grid; grid-template-columns: minmax(0, 30rem); gap: .25rem; margin: .5rem 0 }
+.decide form { display: grid; grid-template-columns: minmax(0, 30rem); gap: .375rem; margin: .5rem 0 } .decide .after { margin-bottom: .5rem } .decide .take { justify-self: start; padding-left: 0 }
 .decide form > .hint { margin: 0 0 .5rem }
 .console main > p:first-child { margin: 0 }
 .console .record li { margin: 0; padding: .375rem 0 }
@@ -184,7 +184,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 5rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
   .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .kind { display: contents } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
-  .act .take { background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
+  .row .told { display: none } .act .take { background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act form:has(.take) { grid-template-columns: 4rem 1fr 1fr } .act > .button { width: 100%; margin: .25rem 0 .375rem }
   .act .after summary, .act button[value=not_now] { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
@@ -218,7 +218,8 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 @media print { .console .top, .console main { padding: 0; border: 0 }
   .whom, .pager, .waiting, .skip { display: none !important }
   .scroll { overflow: visible; border: 0 }
-  .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: anywhere; white-space: normal }
+  .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: break-word; white-space: normal }
+  .lane svg { height: 28px }
   tbody th { min-width: 0 } td .t, td .badge { white-space: normal }
   .legend i { print-color-adjust: exact }
   .fold::details-content { content-visibility: visible; display: block } .fold .all { display: none } }

@@ -71,6 +71,7 @@ describe('every state', () => {
   })
 
   const undecided = ['open', 'open, many VMs', 'open, days ahead', 'open, its time has come']
+    .concat('open, and its VM is silent')
     .concat(['open, time not known', 'expired, to decide again', 'back after its end'])
     .concat(['drill', 'hostile names', 'moved on', 'hooks, not ready', 'hooks, asked to prepare'])
   const declined = ['declined', 'declined now', 'too quick']
