@@ -101,7 +101,8 @@ export class StoredCounts {
     const until = rows.lagMs === 0 ? now + aheadMs : now - rows.lagMs
     const to = timeKey(until * 1_000)
     const counts: Count[] = []
-    let after = from
+    // a clock that was ahead has been set back: what it wrote is counted already
+    let after = from < to ? from : to
     for (let page = 0; page < maxPages; page++) {
       const start = after === '' ? '' : justAfter(after)
       const found = await rows.find(countsIndex, start, to, pageSize)

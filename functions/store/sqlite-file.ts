@@ -188,14 +188,7 @@ class DatabaseFile implements Database {
   }
 
   #runHeld(): void {
-    for (const work of this.#held?.splice(0) ?? []) {
-      try {
-        work()
-      } catch (error) {
-        // the others must not wait for ever
-        this.onDamaged(messageOf(error))
-      }
-    }
+    for (const work of this.#held?.splice(0) ?? []) work()
   }
 }
 

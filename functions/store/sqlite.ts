@@ -1,6 +1,6 @@
 // Rows in SQLite: a file of one process, or the storage of one Durable Object. Changes that arrive
 // together share one transaction, which checks the condition of each: a conflict spares the others.
-import { type FoghornError, messageOf } from '../../shared/errors.ts'
+import type { FoghornError } from '../../shared/errors.ts'
 import { justAfter } from './keys.ts'
 import {
   areKeys,
@@ -8,6 +8,7 @@ import {
   type Change,
   checkSizes,
   type Found,
+  isDamaged,
   type Key,
   Positions,
   type Row,
@@ -62,7 +63,7 @@ export interface Database {
   all(text: string, ...values: Value[]): Columns[]
   /** Stores all writes of `work` durably, or none if it throws. */
   transaction<Result>(work: () => Result): Result
-  /** Calls `work`, which begins a transaction, at a moment when it can. */
+  /** Calls `work`, which begins a transaction and throws nothing, at a moment when it can. */
   whenFree(work: () => void): void
   /** Replaces an error of the database by one that names cause and remedy, if it knows them. */
   explain(error: unknown): unknown
@@ -142,24 +143,31 @@ export class SqlRows implements Rows {
 
   /** A transaction writes rows and entries, so an entry that no row names is damaged. The rows have what it was. */
   async tidy(unnamed: Found[]): Promise<void> {
-    if (unnamed.length > 0) this.#db.whenFree(() => this.#tidy(unnamed))
+    if (unnamed.length === 0) return
+    await new Promise<void>((resolve, reject) => {
+      this.#db.whenFree(() => {
+        try {
+          this.#tidy(unnamed)
+          resolve()
+        } catch (error) {
+          // what cannot be read stays as it is, and `damaged` has told it
+          if (isDamaged(error)) resolve()
+          else reject(this.#db.explain(error))
+        }
+      })
+    })
   }
 
-  /** What cannot be read stays as it is. */
   #tidy(unnamed: Found[]): void {
-    try {
-      const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
-      if (damaged.length === 0) return
-      this.#db.transaction(() => {
-        for (const { index, key, partition, row } of damaged)
-          this.#db.run(sql.dropEntry, index, key, partition, row)
-        if (damaged.some(({ partition, row }) => this.#isWholeOrNone(partition, row)))
-          this.#db.run(sql.addMissing)
-      })
-      for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
-    } catch (error) {
-      this.#db.tellDamaged(messageOf(error))
-    }
+    const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
+    if (damaged.length === 0) return
+    this.#db.transaction(() => {
+      for (const { index, key, partition, row } of damaged)
+        this.#db.run(sql.dropEntry, index, key, partition, row)
+      if (damaged.some(({ partition, row }) => this.#isWholeOrNone(partition, row)))
+        this.#db.run(sql.addMissing)
+    })
+    for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
   }
 
   /** Whether the entry is still there, and its row does not name it. */

@@ -1,5 +1,6 @@
 // One row or entry is damaged, and what is about others goes on: Azure's list, a batch of Event Grid, new channels,
 // messages, slots, silent beacons, and what the relay forgets.
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { unlimited } from '../../functions/core/delivery/rate.ts'
@@ -8,8 +9,10 @@ import { rerouteOpen } from '../../functions/use-cases/reroute.ts'
 import { cloudEvent } from '../simulator/event-grid.ts'
 import { list, publication, send, startWithAzure } from '../support/azure.ts'
 import { sentTo } from '../support/deliveries.ts'
+import { newFolder } from '../support/folder.ts'
 import { hour, minute, report, startRelay, world } from '../support/relay.ts'
-import { baseConfig, event, eventId, FakeBeacon, usualAnswer } from '../support/world.ts'
+import { askApi } from '../support/tokens.ts'
+import { adminKey, baseConfig, event, eventId, FakeBeacon, usualAnswer } from '../support/world.ts'
 
 afterEach(() => world.store.close())
 
@@ -125,4 +128,31 @@ test('what ended long ago is forgotten beside a damaged event', async () => {
   world.clock.now += 400 * 24 * hour
   await forgetOld(world.relay)
   expect(await world.store.readEvent({ fleet: 'prod', eventId: 'other' })).toBeUndefined()
+})
+
+test('counts go on after the clock was a month ahead, and was set back', async () => {
+  const path = join(newFolder('counts'), 'foghorn.sqlite')
+  await startRelay({}, { path })
+  const far = world.clock.now
+  const shown = (n: number) =>
+    event({ eventId: idOf(n), resources: [`web_${n}`], notBeforeAt: far + 99 * 24 * hour })
+  const countEvents = async () => {
+    const text = await (await askApi(world, adminKey, '/metrics')).text()
+    return [...text.matchAll(/^foghorn_events\{.* (\d+)$/gm)].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
+    )
+  }
+  await report(shown(0))
+  world.clock.now += 30 * 24 * hour
+  await report(shown(0), shown(1))
+  expect(await countEvents()).toBe(2)
+  world.store.close()
+  await startRelay({}, { path })
+  world.clock.now += hour
+  await countEvents()
+  world.clock.now += minute
+  await new FakeBeacon(world, 'web_2').sees([shown(2)])
+  world.clock.now += hour
+  expect(await countEvents()).toBe(3)
 })

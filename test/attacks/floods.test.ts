@@ -160,6 +160,27 @@ describe('the address for Event Grid', () => {
     expect(counts.ofFleet).toBe(110)
   })
 
+  test('a small report of a beacon that sees many events: the first three wait for nobody, the others take turns', async () => {
+    const seer = new FakeBeacon(world, 'web_0')
+    const seen = Array.from({ length: 20 }, () => event({ eventId: randomUUID() }))
+    await seer.sees(seen)
+    let turns = 0
+    const pause = world.relay.host.pause
+    world.relay.host.pause = async () => {
+      turns += 1
+      await pause()
+    }
+    world.app = createApp(world.relay)
+    await seer.sees(null)
+    // one pause after each five events, and one for each turn
+    expect(turns).toBeGreaterThanOrEqual(17)
+    const few = new FakeBeacon(world, 'web_1')
+    await few.sees(seen.slice(0, 3))
+    turns = 0
+    await few.sees(null)
+    expect(turns).toBe(0)
+  })
+
   test('bodies that never end keep nobody else waiting', async () => {
     const { token } = await makeToken(world, { name: 'slow', scopes: ['report'] })
     const headers = { authorization: `Bearer ${token}`, 'content-length': '1000' }

@@ -266,6 +266,11 @@ test.runIf(isRoot).each([
   chmodSync(folder, 0o700)
   chmodSync(join(place, 'above'), 0o755)
   expect(whyForeign(folder)).toBeUndefined()
+  // the group of root is root's own
+  chmodSync(folder, 0o775)
+  expect(whyForeign(folder)).toBeUndefined()
+  symlinkSync('itself', join(place, 'itself'))
+  expect(whyForeign(join(place, 'itself'))).toMatch(/others can write to/)
   // a folder that is not there yet
   expect(whyForeign(join(folder, 'new'))).toBeUndefined()
   expect(whyForeign(join(data, 'new'))).toMatch(/others can write to/)

@@ -247,3 +247,37 @@ test('says that it stands still if the store never answers', async () => {
   await loop.settled(5_000)
   expect(loop.troubles()).toEqual([])
 })
+
+test('where an index names what no row has, the loop looks once a second, and not without end', async () => {
+  const waits: number[] = []
+  const store = around(world.store, async (name, _args, call) => {
+    if (name === 'nextDueAt') return world.clock.now
+    return name === 'dueEvents' ? [] : call()
+  })
+  const options = { places: { all: 2_048, claimed: 256 }, maxSleepMs: 30_000 }
+  const host = { set: (ms: number) => void waits.push(ms) }
+  const relay = { ...world.relay, store }
+  loop = new Loop(relay, new UnderWay(relay), host, options)
+  world.channels.answer = usualAnswer
+  for (let i = 0; i < 6; i++) {
+    await loop.tick()
+    await loop.settled(1_000)
+  }
+  expect(waits.slice(-3)).toEqual([1_000, 1_000, 1_000])
+})
+
+test('a job that fails keeps no other from its turn, and is tried again', async () => {
+  let forgets = 0
+  const store = around(world.store, async (name, _args, call) => {
+    if (name !== 'forget') return call()
+    forgets += 1
+    throw new Error('a row that cannot be read')
+  })
+  const own = loopOf({ ...world.relay, store })
+  await own.tick()
+  expect(world.lines.filter((line) => line.includes('"job_failed"'))).toHaveLength(1)
+  expect(world.lines.some((line) => line.includes('loop_failed'))).toBe(false)
+  world.clock.now += 10_000
+  await own.tick()
+  expect(forgets).toBe(2)
+})

@@ -1,14 +1,23 @@
 // The contracts on `node:sqlite`, and what a file must also promise, as it outlives its process.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqlRows } from '../../functions/store/sqlite.ts'
-import { explainDisk, openFile } from '../../functions/store/sqlite-file.ts'
+import { checkBackup, explainDisk, openFile } from '../../functions/store/sqlite-file.ts'
+import { messageOf } from '../../shared/errors.ts'
 import { claim } from '../support/claims.ts'
 import { newFolder } from '../support/folder.ts'
 import { at, commitOf, delivery, key, record } from '../support/records.ts'
@@ -168,10 +177,14 @@ describe('a flipped bit', () => {
     const { file, rows, told } = await withRow()
     const [found] = await rows.find('due', '', '~', 9)
     file.all = () => {
-      throw new Error('a page cannot be read')
+      throw file.damaged('a page')
     }
     await rows.tidy([found!])
-    expect(told).toEqual(['a page cannot be read'])
+    expect(told).toEqual([expect.stringContaining('a page in')])
+    file.all = () => {
+      throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+    }
+    await expect(rows.tidy([found!])).rejects.toMatchObject({ code: 'disk_full' })
     file.close()
   })
 
@@ -202,6 +215,35 @@ describe('a flipped bit', () => {
     expect(await rows.find('due', '', '~', 9)).toEqual([])
     file.close()
   })
+})
+
+test('a backup whose index lacks a row of its table is refused', async () => {
+  const path = newPath()
+  const { rows, close } = openAlone(path)
+  for (let i = 0; i < 40; i++)
+    await rows.change('p', [{ kind: 'insert', row: `row-${i}`, body: '1' }])
+  close()
+  const bytes = readFileSync(path)
+  const found = (pragma: string) => {
+    const db = new DatabaseSync(path, { readOnly: true })
+    try {
+      return String(Object.values(db.prepare(`PRAGMA ${pragma}`).get()!)[0])
+    } catch (error) {
+      return messageOf(error)
+    } finally {
+      db.close()
+    }
+  }
+  // a name in the index, which is another one then
+  let at = -1
+  do {
+    at = bytes.indexOf('row-2', at + 1)
+    expect(at).not.toBe(-1)
+    const flipped = Buffer.from(bytes)
+    flipped[at] = flipped[at]! ^ 1
+    writeFileSync(path, flipped)
+  } while (found('quick_check') !== 'ok' || found('integrity_check') === 'ok')
+  expect(() => checkBackup(path)).toThrow(/is damaged/)
 })
 
 describe('a full disk', () => {

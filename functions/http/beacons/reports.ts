@@ -106,7 +106,7 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const inTurn = fewAtOnce(length <= usualBytes, turnOf(fleet), (work) =>
+  const inTurn = inTurnAfterFew(length <= usualBytes, turnOf(fleet), (work) =>
     reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large),
   )
   const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
@@ -121,7 +121,7 @@ async function takeReport(
 const eventsAtOnce = 3
 
 /** A small report of many events reads all of them: the first few wait for nobody, the others take turns. */
-function fewAtOnce(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
+function inTurnAfterFew(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
   let left = isSmall ? eventsAtOnce : Number.POSITIVE_INFINITY
   return (work) => {
     left -= 1

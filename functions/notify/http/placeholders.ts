@@ -29,7 +29,7 @@ interface Placeholder {
   of(outgoing: Outgoing, key: string | undefined, room: number, clock: Clock): string
 }
 
-/** In `time` of a channel: seconds since 1970. */
+/** What `time` of a channel has in place of the seconds since 1970. */
 export const unixIn = '{{unix}}'
 
 export const placeholders: Record<string, Placeholder> = {

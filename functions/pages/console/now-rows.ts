@@ -146,7 +146,7 @@ ${foldPart(cards, head, bulk, now)}</div>`
 }
 
 /** A longer group would push what is as urgent out of sight. */
-const foldedFrom = 5
+export const foldedFrom = 5
 
 function foldPart(cards: Placed[], head: Html, bulk: Html, now: number): Html {
   // where one press decides all, that button has the colour

@@ -12,6 +12,7 @@ import { hourMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { emptyPart, type Health } from './health.ts'
+import { foldedFrom } from './now-rows.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { badge, chip } from './parts.ts'
 
@@ -261,10 +262,7 @@ interface Listed {
   when: string
 }
 
-/** So many events of one set, type, state and minute share a row. */
-const foldedFrom = 5
-
-/** Lists the events of all lanes in the order of time. */
+/** Lists the events of all lanes in the order of time. Many of one set, type, state and minute share a row. */
 function composeList(base: string, lanes: Lane[], now: number): Html {
   const all = lanes
     .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))

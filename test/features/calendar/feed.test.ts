@@ -58,6 +58,18 @@ function entriesIn(text: string): Entry[] {
 const entries = async (text?: string) => entriesIn(await feed(text))
 
 describe('the calendar', () => {
+  test('has each of a hundred events, also beside a damaged one', async () => {
+    const names = Array.from({ length: 100 }, (_, i) => `web_${i}`)
+    for (const name of names) {
+      await new FakeBeacon(world, name).sees([event({ eventId: `id-${name}`, resources: [name] })])
+      world.clock.now += 1
+    }
+    expect(await entries()).toHaveLength(100)
+    const damaged = "UPDATE rows SET body = '{}' WHERE row = 'event' AND partition = ?"
+    world.store.alter(damaged, 'event|prod|id-web_95')
+    expect(await entries()).toHaveLength(99)
+  })
+
   test('of a relay without events is valid and empty', async () => {
     expect(await entries()).toEqual([])
   })

@@ -60,6 +60,18 @@ export function browsePromises(bench: Bench): void {
       expect(await ids([])).toEqual([])
     })
 
+    test('only those that the caller keeps, and it sees each that is open', async () => {
+      for (const eventId of ['a', 'b', 'c']) await keep({ eventId })
+      await keep({ eventId: 'over', ended: { at, outcome: 'completed' }, phase: 'completed' })
+      const seen: string[] = []
+      const kept = await bench.store.listOpen(both, 9, ({ eventId }) => {
+        seen.push(eventId)
+        return eventId === 'b'
+      })
+      expect(kept.map(({ eventId }) => eventId)).toEqual(['b'])
+      expect(seen.sort()).toEqual(['a', 'b', 'c'])
+    })
+
     test('an event leaves the list with its end, and returns if it is back', async () => {
       await keep({ eventId: 'a' })
       const ended = { at, outcome: 'cancelled' } as const
