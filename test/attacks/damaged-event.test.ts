@@ -104,6 +104,8 @@ test('the slot of a damaged event stays taken, and who waits for it is reported 
   expect((await second!.runs([shown(1)], 'planned')).refused).toEqual([])
   const record = await world.store.readEvent({ fleet: 'prod', eventId: idOf(1) })
   expect(record?.wait.slot?.state).toBe('waits')
+  const failed = world.lines.filter((line) => line.includes('conclusion_failed'))
+  expect(failed.filter((line) => line.includes(idOf(1)))).toEqual([])
 })
 
 test('a silent beacon that saw a damaged event does not keep others from being called silent', async () => {
