@@ -92,18 +92,21 @@ test('the slot of a damaged event stays taken, and who waits for it is reported 
   await startRelay({ policy })
   const vm = { scaleSet: 'web' }
   const [first, second] = ['web_0', 'web_1'].map((name) => new FakeBeacon(world, name, { vm }))
-  const shown = (n: number) => event({ eventId: idOf(n), resources: [`web_${n}`] })
+  const notBeforeAt = world.clock.now + 9 * minute
+  const shown = (n: number) => event({ eventId: idOf(n), resources: [`web_${n}`], notBeforeAt })
   for (const [i, own] of [first!, second!].entries()) {
     for (let n = 0; n < 2; n++) {
       await own.runs([shown(i)], 'planned')
       await world.pass(10)
     }
   }
+  const readSlot = async (n: number) =>
+    (await world.store.readEvent({ fleet: 'prod', eventId: idOf(n) }))?.wait.slot?.state
+  expect([await readSlot(0), await readSlot(1)]).toEqual(['held', 'waits'])
   damageEvent(idOf(0))
-  await world.pass(minute)
+  await world.pass(6_000)
   expect((await second!.runs([shown(1)], 'planned')).refused).toEqual([])
-  const record = await world.store.readEvent({ fleet: 'prod', eventId: idOf(1) })
-  expect(record?.wait.slot?.state).toBe('waits')
+  expect(await readSlot(1)).toBe('waits')
   const failed = world.lines.filter((line) => line.includes('conclusion_failed'))
   expect(failed.filter((line) => line.includes(idOf(1)))).toEqual([])
 })
