@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { FoghornError } from '../../shared/errors.ts'
 import { readDatabaseAddress } from '../store/postgres/address.ts'
 import { openDatabase } from '../store/postgres/connect.ts'
@@ -56,7 +57,7 @@ Example:
     const database = await openDatabase({ address, onLost: () => {} }).catch(refused)
     try {
       // the rows of another version
-      const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID() })
+      const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID(), sum: crc32 })
       await new RelayStore({ rows: rowsThere, newId: randomUUID, random: Math.random }).open()
       const rows =
         to === 'file' ? await toFile(database, path, owner) : await toPostgres(path, database)
@@ -99,7 +100,7 @@ type Database = Awaited<ReturnType<typeof openDatabase>>
 async function toPostgres(path: string, database: Database): Promise<number> {
   const file = openFile(path)
   try {
-    return await copyToPostgres(file, database)
+    return await copyToPostgres(file, database, crc32)
   } finally {
     file.close()
   }
@@ -116,7 +117,7 @@ async function toFile(database: Database, path: string, owner: Owner | undefined
   remove()
   const file = openFile(fresh)
   try {
-    const rows = await copyToSqlite(database, file).finally(() => file.close())
+    const rows = await copyToSqlite(database, file, crc32).finally(() => file.close())
     if (owner !== undefined) lchownSync(fresh, owner.uid, owner.gid)
     renameSync(fresh, path)
     return rows

@@ -4,7 +4,7 @@ import { beaconCount, type Count, total, withFewVersions } from '../core/counts.
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/beacon-state.ts'
 import { buildKey, findEnd, findStart, justAfter, timeKey } from './keys.ts'
-import { dueIn, joinWhole, type Parts, readMany, unlessDamaged, whole } from './parts.ts'
+import { dueIn, type Parts, readMany, unlessDamaged } from './parts.ts'
 import {
   type Change,
   type Found,
@@ -12,7 +12,6 @@ import {
   isNamed,
   type Key,
   type Row,
-  readContent,
   summaryIn,
 } from './rows.ts'
 import { having } from './shapes.ts'
@@ -45,7 +44,7 @@ export class Beacons {
   async read(fleet: string, beacon: string): Promise<Beacon | undefined> {
     const row = await this.#row(fleet, beacon)
     if (row === undefined) return undefined
-    const stored = this.#beaconIn(row)
+    const stored = toBeacon(row)
     if (stored !== undefined) this.#known.set(stored, row)
     return stored
   }
@@ -57,7 +56,7 @@ export class Beacons {
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const held = attempt === 0 ? known && this.#known.get(known) : undefined
       const was = held ?? (await this.#row(fleet, beacon.beacon))
-      const stored = was && this.#beaconIn(was)
+      const stored = was && toBeacon(was)
       if (stored !== undefined && !follows(stored, beacon)) return 'stale'
       const keys = buildKeys(beacon, was?.keys)
       const own = insertOrReplace(was, buildRow(beacon.beacon), JSON.stringify(beacon), keys)
@@ -71,7 +70,7 @@ export class Beacons {
     const { fleet, beacon } = after
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       const was = await this.#row(fleet, beacon)
-      const stored = was && this.#beaconIn(was)
+      const stored = was && toBeacon(was)
       if (JSON.stringify(stored) !== JSON.stringify(before)) return 'stale'
       const keys = buildKeys(after, was?.keys)
       const own: Change = { kind: 'replace', was: was!, body: JSON.stringify(after), keys }
@@ -136,7 +135,7 @@ export class Beacons {
         findEnd('beacon'),
         size,
       )
-      listed.push(...joinWhole(this.#parts.rows, page, (row) => toListed(toBeacon(row))))
+      listed.push(...page.map((row) => toListed(toBeacon(row))))
       if (page.length < size) break
       from = justAfter(page.at(-1)!.row)
       await this.#parts.pause()
@@ -182,7 +181,7 @@ export class Beacons {
     const read = await readMany(this.#parts, entries)
     return entries.flatMap((entry, i) => {
       const row = read[i]
-      const stored = isNamed(entry, row) ? this.#beaconIn(row) : undefined
+      const stored = isNamed(entry, row) ? toBeacon(row) : undefined
       return stored === undefined ? [] : [{ beacon: toListed(stored), key: entry.key }]
     })
   }
@@ -208,12 +207,12 @@ export class Beacons {
     isOpen: (key: EventKey) => Promise<boolean>,
   ): Promise<boolean> {
     const { rows } = this.#parts
-    const row = await unlessDamaged(rows, () => rows.read(entry.partition, entry.row))
+    const row = await unlessDamaged(() => rows.read(entry.partition, entry.row))
     if (!isNamed(entry, row)) {
       await rows.tidy([entry], before)
       return false
     }
-    const beacon = this.#beaconIn(row)
+    const beacon = toBeacon(row)
     if (beacon === undefined) return false
     if (beacon.heardAt >= before) {
       await this.#moveKeys(row, heardIndex)
@@ -244,14 +243,10 @@ export class Beacons {
     }
   }
 
+  /** A row that is damaged counts as missing, and is written anew. */
   #row(fleet: string, beacon: string): Promise<Row | undefined> {
     const { rows } = this.#parts
-    return unlessDamaged(rows, () => rows.read(choosePartition(fleet), buildRow(beacon)))
-  }
-
-  /** A beacon that is damaged counts as missing, and is written anew. */
-  #beaconIn(row: Row): Beacon | undefined {
-    return whole(this.#parts.rows, () => toBeacon(row))
+    return unlessDamaged(() => rows.read(choosePartition(fleet), buildRow(beacon)))
   }
 }
 
@@ -281,16 +276,9 @@ function findLast(from: string): string {
   return from.replace(/\|~$/, '')
 }
 
-function toBeacon(row: Row): Beacon {
-  return readContent<Beacon>(row, isWhole)
+function toBeacon({ body }: Row): Beacon {
+  return JSON.parse(body)
 }
-
-const isWhole = having({
-  ...{ fleet: 'string', beacon: 'string', vm: 'string', resourceGroup: 'string' },
-  ...{ scaleSet: 'string', tags: 'object', bootId: 'string', 'retiredBootIds.*': 'string' },
-  ...{ bootHeardAt: 'number', counter: 'number', heardAt: 'number', bootedAt: 'number' },
-  ...{ paceMs: 'number', 'sees.*': 'string', version: 'string', 'silentAt?': 'number' },
-})
 
 /** `before`: those of the row until now. A time may be too early, so it moves only if it must. */
 function buildKeys(beacon: Beacon, before: readonly Key[] = []): Key[] {

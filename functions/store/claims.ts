@@ -163,7 +163,7 @@ export class Claims {
           )
           return { result: undefined, next: readMade({ ...stored, deliveries }) }
         }
-        await unlessDamaged(rows, () => edits.edit(place, end))
+        await unlessDamaged(() => edits.edit(place, end))
       }
     }
   }
@@ -334,7 +334,7 @@ export class Claims {
     const byRow = Map.groupBy(all, ({ place }) => place)
     const works = [...byRow].map(([place, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
-      const lent = await unlessDamaged(this.#parts.rows, () =>
+      const lent = await unlessDamaged(() =>
         this.#parts.edits.edit(place, (row) => lend(row, ids, lease, leaseUntil, now)),
       )
       if (lent === undefined) return []

@@ -38,8 +38,8 @@ import {
   newestFirst,
   timeIn,
 } from './keys.ts'
-import { type Parts, unlessDamaged, whole } from './parts.ts'
-import { type Found, isNamed, type Row } from './rows.ts'
+import { type Parts, unlessDamaged } from './parts.ts'
+import { type Found, isNamed } from './rows.ts'
 import type {
   DeliveryList,
   DeliveryPage,
@@ -97,7 +97,8 @@ export class Deliveries {
     const views = new Map<string, EventView | undefined>()
     const deliveries: HeldDelivery[] = []
     let record: EventRecord | undefined
-    const take = (row: Row) => {
+    // what is damaged is not in the list, and keeps nothing else from being sent
+    for (const row of rows) {
       if (row.row === eventRow) record = parseRecord(row)
       else if (row.row.startsWith('moment|')) views.set(row.row, viewOfMoment(row))
       else {
@@ -106,8 +107,6 @@ export class Deliveries {
         deliveries.push(...stored.deliveries.map((one) => ({ place, stored, one })))
       }
     }
-    // what is damaged keeps nothing else from being sent
-    for (const row of rows) whole(this.#parts.rows, () => take(row))
     deliveries.sort((a, b) => a.one.seq - b.one.seq)
     return {
       record,
@@ -133,8 +132,8 @@ export class Deliveries {
     const works = [...distinct].map(([name, { stored, one }]) => async () => {
       const { rows } = this.#parts
       const own = [eventPartition(stored), momentRow(one.sequence ?? 0)] as const
-      const row = await unlessDamaged(rows, () => rows.read(...own))
-      return [name, row && whole(rows, () => viewOfMoment(row))] as const
+      const row = await unlessDamaged(() => rows.read(...own))
+      return [name, row && viewOfMoment(row)] as const
     })
     return new Map(await this.#parts.together(works))
   }
@@ -243,7 +242,7 @@ export class Deliveries {
   /** Empty if no row names the entry. */
   async #heldAt(entry: Found): Promise<{ entry: Found; held: HeldDelivery }[]> {
     const { partition, row: name, key } = entry
-    const row = await unlessDamaged(this.#parts.rows, () => this.#parts.rows.read(partition, name))
+    const row = await unlessDamaged(() => this.#parts.rows.read(partition, name))
     if (!isNamed(entry, row)) return []
     const stored = toStoredDeliveries(row)
     const one = stored.deliveries.find((each) => key.endsWith(listKey(each)))

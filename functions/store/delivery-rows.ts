@@ -7,7 +7,7 @@ import type { EventView } from '../core/event/view.ts'
 import { hash } from '../core/hash.ts'
 import type { Content } from './edits.ts'
 import { buildKey, findEnd, findStart, newestFirst, timeKey } from './keys.ts'
-import { type Change, type Key, readContent } from './rows.ts'
+import type { Change, Key } from './rows.ts'
 import { having } from './shapes.ts'
 
 export const pendingIndex = 'pending'
@@ -145,15 +145,10 @@ export function toDelivery(
 const contents = new WeakMap<Content, StoredDeliveries>()
 
 export function toStoredDeliveries(row: Content): StoredDeliveries {
-  const known = contents.get(row) ?? readContent<StoredDeliveries>(row, isStored)
+  const known = contents.get(row) ?? (JSON.parse(row.body) as StoredDeliveries)
   contents.set(row, known)
   return known
 }
-
-const isStored = having({
-  ...{ fleet: 'string', eventId: 'string', 'deliveries.*.id': 'string' },
-  ...{ 'deliveries.*.channel': 'string', 'deliveries.*.notification.moment': 'string' },
-})
 
 /** The row with another delivery in place of the one with its id, and further ones. */
 export function withDelivery(

@@ -14,7 +14,7 @@ import type { EventView } from '../core/event/view.ts'
 import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { buildKey, eventPartition, findStart, newestFirst, timeKey } from './keys.ts'
-import { dueIn, type Parts, readMany, whole } from './parts.ts'
+import { dueIn, type Parts, readMany } from './parts.ts'
 import {
   type Change,
   type Found,
@@ -22,10 +22,9 @@ import {
   isNamed,
   type Key,
   type Row,
-  readContent,
   summaryIn,
 } from './rows.ts'
-import { having, type Needs } from './shapes.ts'
+import { having } from './shapes.ts'
 import type { EventKey, EventPage } from './store.ts'
 
 /** Entries of one page while due events are searched, and pages of one search. */
@@ -223,8 +222,7 @@ export class Events {
     const distinct = [...new Map(found.map((entry) => [buildName(entry), entry])).values()]
     const read = await inSlices(distinct, this.#parts.pause, async (slice) =>
       (await readMany(this.#parts, slice)).map((row) => {
-        const event = row && whole(this.#parts.rows, () => viewOfMoment(row))
-        return row && { row, event }
+        return row && { row, event: viewOfMoment(row) }
       }),
     )
     const byName = new Map(distinct.map((one, i) => [buildName(one), read[i]]))
@@ -263,9 +261,7 @@ export class Events {
       const read = await readMany(this.#parts, slice)
       return slice.flatMap((entry, i) => {
         const row = read[i]
-        const record = isNamed(entry, row)
-          ? whole(this.#parts.rows, () => this.#recordIn(row))
-          : undefined
+        const record = isNamed(entry, row) ? this.#recordIn(row) : undefined
         return record === undefined || !keep(record) ? [] : [record]
       })
     })
@@ -297,29 +293,9 @@ export class Events {
 type Need = [isDecided: 0 | 1, notBeforeAt: number, isUndecided: 0 | 1]
 const isNeed = having({ 0: 'number', 1: 'number', 2: 'number' })
 
-function toStored(row: Pick<Row, 'body'>): StoredEvent {
-  const { record, position } = readContent<StoredEvent>(row, isStored)
+function toStored({ body }: Pick<Row, 'body'>): StoredEvent {
+  const { record, position } = JSON.parse(body) as StoredEvent
   return { record, position }
-}
-
-const isObject = having({})
-const ofView: Needs = {
-  ...{ fleet: 'string', eventId: 'string', epoch: 'number', phase: 'string', sequence: 'number' },
-  ...{ 'facts.eventType': 'string', 'facts.resources.*': 'string', 'facts.source?': 'string' },
-  ...{ 'facts.notBeforeAt?': 'number', 'facts.durationSeconds?': 'number' },
-  ...{ 'facts.description?': 'string', 'facts.vmCount?': 'number' },
-  ...{ firstSeenAt: 'number', policy: 'object', 'policy.decide': 'string', wait: 'object' },
-  ...{ azure: 'object', 'reminders.passed': 'list', 'overruled.*.decision': 'string' },
-}
-const isView = having({ ...ofView, 'vms?.*.name': 'string' })
-const isRecord = having({
-  ...ofView,
-  ...{ 'sights.*.beacon': 'string', 'sights.*.vm': 'string', 'sights.*.shows': 'object' },
-  ...{ 'sights.*.polledAt': 'number', 'history.*.what': 'string', 'history.*.at': 'number' },
-})
-
-function isStored(content: unknown): boolean {
-  return isRecord((content as Partial<StoredEvent> | null)?.record)
 }
 
 export function parseRecord(row: Pick<Row, 'body'>): EventRecord {
@@ -335,16 +311,9 @@ export function momentRow(sequence: number): string {
   return buildKey('moment', timeKey(sequence))
 }
 
-/** The moments of an alert have no event. */
-function areMoments(content: unknown): boolean {
-  if (!isObject(content)) return false
-  const { event } = content as Partial<StoredMoments>
-  return event === undefined || isView(event)
-}
-
-/** The event as it was then. */
+/** The event as it was then. The moments of an alert have none. */
 export function viewOfMoment({ body }: Pick<Row, 'body'>): EventView | undefined {
-  return readContent<Partial<StoredMoments>>({ body }, areMoments).event
+  return (JSON.parse(body) as Partial<StoredMoments>).event
 }
 
 function viewIn(deliveries: Commit['deliveries']): EventView | undefined {

@@ -28,9 +28,7 @@ export class Forgetting {
       for (let i = 0; i < found.length && removed < limit; ) {
         const some = found.slice(i, i + limit - removed)
         i += some.length
-        const works = some.map(
-          (entry) => () => unlessDamaged(rows, () => this.#forgetOne(entry, before)),
-        )
+        const works = some.map((entry) => () => unlessDamaged(() => this.#forgetOne(entry, before)))
         removed += (await together(works)).filter((done) => done).length
       }
       if (found.length < pageSize) break

@@ -44,9 +44,7 @@ export function readMany(
   { rows, together: all }: Pick<Parts, 'rows' | 'together'>,
   entries: Found[],
 ): Promise<(Row | undefined)[]> {
-  return all(
-    entries.map((one) => () => unlessDamaged(rows, () => rows.read(one.partition, one.row))),
-  )
+  return all(entries.map((one) => () => unlessDamaged(() => rows.read(one.partition, one.row))))
 }
 
 interface Due<Key> {
@@ -91,7 +89,7 @@ async function judgeDue<Key>(
     entries.filter((entry, i) => !isNamed(entry, rows[i])),
     now,
   )
-  const all = joinWhole(parts.rows, named, (row) => ({ row, ...read(row) }))
+  const all = named.map((row) => ({ row, ...read(row) }))
   const isDue = (at: number | undefined): at is number => at !== undefined && at <= now
   return {
     due: all.flatMap(({ key, at }) => (isDue(at) ? [{ key, at }] : [])),
@@ -100,36 +98,11 @@ async function judgeDue<Key>(
 }
 
 /** Undefined if what it reads is damaged. */
-export async function unlessDamaged<T>(
-  rows: Rows,
-  work: () => T | Promise<T>,
-): Promise<T | undefined> {
+export async function unlessDamaged<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    return told(rows, error)
+    if (!isDamaged(error)) throw error
+    return undefined
   }
-}
-
-/** What `read` makes of each row, without those that are damaged. */
-export function joinWhole<T>(rows: Rows, some: Row[], read: (row: Row) => T): T[] {
-  return some.flatMap((row) => {
-    const one = whole(rows, () => read(row))
-    return one === undefined ? [] : [one]
-  })
-}
-
-/** Undefined if what it reads is damaged. */
-export function whole<T>(rows: Rows, work: () => T): T | undefined {
-  try {
-    return work()
-  } catch (error) {
-    return told(rows, error)
-  }
-}
-
-function told(rows: Rows, error: unknown): undefined {
-  if (!isDamaged(error)) throw error
-  rows.tellDamaged?.((error as Error).message)
-  return undefined
 }

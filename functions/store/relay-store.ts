@@ -97,8 +97,7 @@ export class RelayStore implements Store {
   readonly removeChannel: Store['removeChannel'] = (channel) => this.#channels.remove(channel)
 
   readonly readSmallRow: Store['readSmallRow'] = (key) => this.#smallRows.read(key)
-  readonly listSmallRows: Store['listSmallRows'] = (kind, needs) =>
-    this.#smallRows.list(kind, needs)
+  readonly listSmallRows: Store['listSmallRows'] = (kind) => this.#smallRows.list(kind)
   readonly writeSmallRow: Store['writeSmallRow'] = (key, fields, basedOn) =>
     this.#smallRows.write(key, fields, basedOn)
   readonly removeSmallRow: Store['removeSmallRow'] = (key) => this.#smallRows.remove(key)
@@ -164,7 +163,7 @@ export class RelayStore implements Store {
   async forget(before: number, limit: number, unheardSince = before) {
     const events = await this.#forgetting.ended(before, limit)
     const isOpen = async (key: EventKey) => {
-      const found = await unlessDamaged(this.#rows, async () => [await this.readEvent(key)])
+      const found = await unlessDamaged(async () => [await this.readEvent(key)])
       // nobody knows of a damaged one
       if (found === undefined) return true
       const [record] = found

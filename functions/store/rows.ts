@@ -1,7 +1,6 @@
 // What the relay stores: rows of text in partitions, each found under the keys that it names. Four
 // adapters keep it: SQLite, a Durable Object, Azure Tables and PostgreSQL. Everything above is written once.
 import { FoghornError } from '../../shared/errors.ts'
-import { having } from './shapes.ts'
 
 /** Where else a row is found. No key of an index is the beginning of another one. */
 export interface Key {
@@ -58,7 +57,7 @@ export interface Rows {
   readonly lagMs: number
   readonly positions: Positions
 
-  /** Throws FoghornError `data_damaged`. */
+  /** Throws FoghornError `data_damaged`, which it has told the host. */
   read(partition: string, row: string): Promise<Row | undefined>
 
   /** Rows from `from` to before `to`, by name, at most `limit`. Without those that are damaged. */
@@ -88,7 +87,7 @@ export interface Rows {
   /** Removes entries that no row names, unless they may belong to a write under way. */
   tidy(unnamed: Found[], now: number): Promise<void>
 
-  /** Tells the host that a part is damaged. Absent: the storage keeps what it got. */
+  /** Tells the host that an entry is damaged. Absent: the storage keeps what it got. */
   tellDamaged?(sentence: string): void
 }
 
@@ -97,17 +96,6 @@ export const maxChanges = 100
 
 /** Characters of a row, with its keys. An entity of Azure Tables holds 1 MiB of UTF-16. */
 const maxRowLength = 480_000
-
-/** The content of a row. Throws FoghornError `data_damaged` if it has another shape: flipped bits may be JSON. */
-export function readContent<Content>(
-  { partition, row, body }: Pick<Row, 'body'> & Partial<Row>,
-  isWhole: (content: unknown) => boolean,
-): Content {
-  const content = JSON.parse(body) as Content
-  if (isWhole(content)) return content
-  const what = row === undefined ? 'a row is damaged' : `row "${row}" of "${partition}" is damaged`
-  throw new FoghornError('data_damaged', `${what}. Restore a backup (npm run restore).`)
-}
 
 /** What the entry says of its row. Undefined if it is damaged. */
 export function summaryIn<Summary>(
@@ -131,9 +119,6 @@ export function summaryIn<Summary>(
 export function isDamaged(error: unknown): boolean {
   return error instanceof FoghornError && error.code === 'data_damaged'
 }
-
-/** What rows are found by. */
-export const areKeys = having({ '*.index': 'string', '*.key': 'string', '*.summary?': 'string' })
 
 /** An entry as SQL gives it. */
 export function toFound(index: string, entry: Record<string, unknown>): Found {

@@ -7,25 +7,20 @@ import type { Holder } from '../core/event/slots.ts'
 import type { SignOuts } from '../core/rules/sign-outs.ts'
 import type { Token } from '../core/rules/token.ts'
 import { buildKey, eventPartition } from './keys.ts'
-import { joinWhole, unlessDamaged, whole } from './parts.ts'
-import { insertOrReplace, type Row, type Rows, readContent } from './rows.ts'
-import { having, type Needs } from './shapes.ts'
+import { unlessDamaged } from './parts.ts'
+import { insertOrReplace, type Row, type Rows } from './rows.ts'
 import type { EventKey, SmallRow, SmallRowKey, SmallRowStore } from './store.ts'
 
 /** An edit that loses to other workers this often gives up. */
 const maxAttempts = 20
 
-/**
- * How rows of one kind are read and written. Without a `Key`, there is one. A row without one of the fields that
- * it `needs` is damaged: nobody could go on with it.
- */
+/** How rows of one kind are read and written. Without a `Key`, there is one. */
 export function createRows<Fields extends object, Key = void>(
   kind: string,
-  needs: Needs,
   choosePlace: (key: Key) => Place = () => ({ name: [] }),
 ) {
   type Stored = Fields & SmallRow
-  const keyFor = (key: Key): SmallRowKey => ({ kind, needs, ...choosePlace(key) })
+  const keyFor = (key: Key): SmallRowKey => ({ kind, ...choosePlace(key) })
   const read = async (store: SmallRowStore, key: Key): Promise<Stored | undefined> =>
     (await store.readSmallRow(keyFor(key))) as Stored | undefined
   return {
@@ -50,7 +45,7 @@ export function createRows<Fields extends object, Key = void>(
       throw new FoghornError('storage_busy', `too many workers write rows "${kind}" at once`)
     },
     async list(store: SmallRowStore): Promise<Stored[]> {
-      return (await store.listSmallRows(kind, needs)) as Stored[]
+      return (await store.listSmallRows(kind)) as Stored[]
     },
     /** See `SmallRowStore.writeSmallRow`. */
     write(store: SmallRowStore, fields: Fields, basedOn: number, key: Key) {
@@ -63,23 +58,19 @@ export function createRows<Fields extends object, Key = void>(
   }
 }
 
-type Place = Omit<SmallRowKey, 'kind' | 'needs'>
+type Place = Omit<SmallRowKey, 'kind'>
 
 /** A row whose name is an id. */
 export const byId = (id: string) => ({ name: [id] })
 
 /** Since when the relay has listened without a gap, and when it noted that last. Epoch ms. */
-const listeningRow = createRows<{ since: number; at: number }>('listening', {
-  ...{ since: 'number', at: 'number' },
-})
+const listeningRow = createRows<{ since: number; at: number }>('listening')
 
 /** The time as of which the relay has forgotten what was old. Epoch ms. */
-export const forgottenRow = createRows<{ asOf: number }>('forgotten', { asOf: 'number' })
+export const forgottenRow = createRows<{ asOf: number }>('forgotten')
 
 /** When the relay last read Azure's list, and when Event Grid last said something. Epoch ms. */
-export const outsideRow = createRows<{ at?: number; doubtAt?: number }>('outside', {
-  ...{ 'at?': 'number', 'doubtAt?': 'number' },
-})
+export const outsideRow = createRows<{ at?: number; doubtAt?: number }>('outside')
 
 interface Routing {
   /** A hash of its routes and channels. */
@@ -90,58 +81,27 @@ interface Routing {
 }
 
 /** The configuration that the open events were last routed by. */
-export const routingRow = createRows<Routing>('routing', {
-  ...{ of: 'string', channels: 'list', removed: 'list' },
-})
+export const routingRow = createRows<Routing>('routing')
 
 /** The message of an event in a channel. */
 export const postRows = createRows<{ state: PostState }, PostKey>(
   'post',
-  { state: 'object' },
   ({ fleet, eventId, epoch, channel }) => ({ event: { fleet, eventId }, name: [epoch, channel] }),
 )
 
 /** When an event's page was opened last, epoch ms. */
-export const openedRows = createRows<{ at: number }, EventKey>(
-  'opened',
-  { at: 'number' },
-  ({ fleet, eventId }) => ({
-    event: { fleet, eventId },
-    name: [],
-  }),
-)
+export const openedRows = createRows<{ at: number }, EventKey>('opened', ({ fleet, eventId }) => ({
+  event: { fleet, eventId },
+  name: [],
+}))
 
 /** The events of a fleet that have a slot. */
-export const slotRows = createRows<{ holders: Holder[] }, string>(
-  'slots',
-  { 'holders.*.eventId': 'string', 'holders.*.groups': 'object' },
-  byId,
-)
+export const slotRows = createRows<{ holders: Holder[] }, string>('slots', byId)
 
-export const tokenRows = createRows<Token, string>(
-  'token',
-  {
-    ...{ id: 'string', name: 'string', hash: 'string', 'scopes.*': 'string', 'fleets?': 'list' },
-    ...{
-      createdAt: 'number',
-      createdBy: 'string',
-      'first?': 'string',
-      'lastUsedAt?': 'number',
-      'expiresAt?': 'number',
-    },
-  },
-  byId,
-)
+export const tokenRows = createRows<Token, string>('token', byId)
 
 /** By credential: `admin`, or the id of a token. */
-export const signOutRows = createRows<SignOuts, string>(
-  'sign_outs',
-  {
-    ...{ credential: 'string', 'sessions.*.id': 'string', 'sessions.*.endsAt': 'number' },
-    before: 'number',
-  },
-  byId,
-)
+export const signOutRows = createRows<SignOuts, string>('sign_outs', byId)
 
 /**
  * Notes that the relay is listening, and returns since when it has been without a gap of more than
@@ -170,17 +130,17 @@ export class SmallRows {
 
   async read(key: SmallRowKey): Promise<SmallRow | undefined> {
     const row = await this.#row(key)
-    return row && this.#contentOf(key, row)
+    return row && toSmallRow(row)
   }
 
-  async list(kind: string, needs?: Needs): Promise<SmallRow[]> {
+  async list(kind: string): Promise<SmallRow[]> {
     const found = await this.#rows.list(buildKey(kind), '', '~')
-    return joinWhole(this.#rows, found, (row) => toSmallRow(row, needs))
+    return found.map(toSmallRow)
   }
 
   async write(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'> {
     const row = await this.#row(key)
-    if (((row && this.#contentOf(key, row)?.version) ?? 0) !== basedOn) return 'conflict'
+    if (((row && toSmallRow(row).version) ?? 0) !== basedOn) return 'conflict'
     const { partition, name } = choosePlace(key)
     const body = JSON.stringify({ ...fields, version: basedOn + 1 })
     const written = await this.#rows.change(partition, [insertOrReplace(row, name, body)])
@@ -196,14 +156,10 @@ export class SmallRows {
     }
   }
 
+  /** What is damaged counts as missing, and is written anew. */
   #row(key: SmallRowKey): Promise<Row | undefined> {
     const { partition, name } = choosePlace(key)
-    return unlessDamaged(this.#rows, () => this.#rows.read(partition, name))
-  }
-
-  /** What is damaged counts as missing, and is written anew. */
-  #contentOf({ needs }: SmallRowKey, row: Row): SmallRow | undefined {
-    return whole(this.#rows, () => toSmallRow(row, needs))
+    return unlessDamaged(() => this.#rows.read(partition, name))
   }
 }
 
@@ -212,6 +168,6 @@ function choosePlace({ kind, event, name }: SmallRowKey): { partition: string; n
   return { partition: eventPartition(event), name: buildKey('own', kind, ...name) }
 }
 
-function toSmallRow(row: Row, needs: Needs = {}): SmallRow {
-  return readContent<SmallRow>(row, having({ ...needs, version: 'number' }))
+function toSmallRow({ body }: Row): SmallRow {
+  return JSON.parse(body)
 }

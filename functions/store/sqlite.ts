@@ -3,7 +3,6 @@
 import type { FoghornError } from '../../shared/errors.ts'
 import { justAfter } from './keys.ts'
 import {
-  areKeys,
   buildRow,
   type Change,
   checkSizes,
@@ -15,6 +14,7 @@ import {
   type Rows,
   toFound,
 } from './rows.ts'
+import { buildSeal, type Sum, toRow } from './seal.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 export const formatVersion = 7
@@ -29,12 +29,9 @@ CREATE TABLE IF NOT EXISTS entries (
   summary TEXT NOT NULL, PRIMARY KEY (name, key, partition, row)
 ) STRICT, WITHOUT ROWID;`
 
-/** SQLite sees a page that it cannot read, and not one that says something else: `sum` sees that. */
-const isWhole = "(json_valid(body) AND (keys = '' OR json_valid(keys)))"
 const sql = {
-  read: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
-    WHERE partition = ? AND row = ?`,
-  list: `SELECT row, version, keys, body, ${isWhole} AS isWhole FROM rows
+  read: 'SELECT partition, row, version, keys, body FROM rows WHERE partition = ? AND row = ?',
+  list: `SELECT partition, row, version, keys, body FROM rows
     WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
   version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
@@ -51,9 +48,6 @@ const sql = {
     FROM rows, json_each(iif(json_valid(keys), keys, '[]')) AS one`,
 }
 
-/** Older relays wrote none. */
-const sealed = /\.[0-9a-f]{1,8}$/
-
 type Value = string | number
 type Columns = Record<string, unknown>
 
@@ -67,7 +61,7 @@ export interface Database {
   whenFree(work: () => void): void
   /** Replaces an error of the database by one that names cause and remedy, if it knows them. */
   explain(error: unknown): unknown
-  /** Tells the host that a part cannot be read. `what`: such as `row "event" of "event|prod|…"`. */
+  /** Tells the host of a part that is damaged. `what`: such as `row "event" of "event|prod|…"`. */
   damaged(what: string): FoghornError
   /** Tells the host in a whole sentence that a part cannot be read. */
   tellDamaged(sentence: string): void
@@ -85,8 +79,8 @@ interface Options {
   nonce: string
   /** When to commit what waits. Default: at once. */
   soon?: (commit: () => void) => void
-  /** A checksum, by which a row that is not as it was written shows. Absent: the storage has its own. */
-  sum?: (text: string) => number
+  /** SQLite sees a page that it cannot read. By this, one shows that says something else. */
+  sum?: Sum
 }
 
 export class SqlRows implements Rows {
@@ -95,7 +89,7 @@ export class SqlRows implements Rows {
   readonly #db: Database
   readonly #nonce: string
   readonly #soon: (commit: () => void) => void
-  readonly #sum: Options['sum']
+  readonly #sum: Sum
   #waiting: Waiting[] = []
   #versions = 0
 
@@ -108,7 +102,7 @@ export class SqlRows implements Rows {
 
   async read(partition: string, row: string): Promise<Row | undefined> {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found && this.#whole(partition, found)
+    return found && this.#whole(found)
   }
 
   async list(partition: string, from: string, to: string, limit = -1): Promise<Row[]> {
@@ -117,8 +111,8 @@ export class SqlRows implements Rows {
       const most = limit < 0 ? limit : limit - rows.length
       const found = this.#db.all(sql.list, partition, start, to, most)
       for (const one of found) {
-        const row = this.#toRow(partition, one)
-        if (row === undefined) this.#damaged(partition, one)
+        const row = toRow(this.#sum, one)
+        if (row === undefined) this.#damaged(one)
         else rows.push(row)
       }
       // others take the place of those that are damaged
@@ -127,14 +121,14 @@ export class SqlRows implements Rows {
     }
   }
 
-  #whole(partition: string, found: Columns): Row {
-    const row = this.#toRow(partition, found)
-    if (row === undefined) throw this.#damaged(partition, found)
+  #whole(found: Columns): Row {
+    const row = toRow(this.#sum, found)
+    if (row === undefined) throw this.#damaged(found)
     return row
   }
 
-  #damaged(partition: string, { row }: Columns): FoghornError {
-    return this.#db.damaged(`row "${String(row)}" of "${partition}"`)
+  #damaged({ partition, row }: Columns): FoghornError {
+    return this.#db.damaged(`row "${String(row)}" of "${String(partition)}"`)
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
@@ -174,7 +168,7 @@ export class SqlRows implements Rows {
   #isDamaged({ index, key, partition, row }: Found): boolean {
     if (this.#db.all(sql.entry, index, key, partition, row).length === 0) return false
     const [found] = this.#db.all(sql.read, partition, row)
-    const whole = found && this.#toRow(partition, found)
+    const whole = found && toRow(this.#sum, found)
     return !(whole?.keys.some((one) => one.index === index && one.key === key) ?? false)
   }
 
@@ -234,7 +228,7 @@ export class SqlRows implements Rows {
     const keys = (kind === 'put' ? undefined : change.keys) ?? []
     const isNew = kind !== 'replace' && !this.#exists(partition, row)
     const text = keys.length === 0 ? '' : JSON.stringify(keys)
-    const seal = this.#buildSeal(partition, row, text, body)
+    const seal = buildSeal(this.#sum, { partition, row, keys: text, body })
     const version = `${this.#nonce}-${++this.#versions}${seal}`
     this.#db.run(isNew ? sql.insert : sql.replace, version, text, body, partition, row)
     this.#index(partition, row, before, keys)
@@ -243,26 +237,7 @@ export class SqlRows implements Rows {
 
   #isWhole(partition: string, row: string): boolean {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found !== undefined && this.#toRow(partition, found) !== undefined
-  }
-
-  /** Undefined if the row is damaged. */
-  #toRow(partition: string, found: Columns): Row | undefined {
-    if (found.isWhole !== 1) return undefined
-    const [row, version, keys, body] = [found.row, found.version, found.keys, found.body].map(
-      String,
-    )
-    const [seal = ''] = sealed.exec(version!) ?? []
-    const isSealed = this.#sum !== undefined && seal !== ''
-    if (isSealed && this.#buildSeal(partition, row!, keys!, body!) !== seal) return undefined
-    const known: unknown = keys === '' ? [] : JSON.parse(keys!)
-    if (!areKeys(known)) return undefined
-    return { partition, row: row!, version: version!, body: body!, keys: known as Key[] }
-  }
-
-  /** The end of a version: what the row is by its checksum. */
-  #buildSeal(...parts: string[]): string {
-    return this.#sum === undefined ? '' : `.${this.#sum(parts.join('\n')).toString(16)}`
+    return found !== undefined && toRow(this.#sum, found) !== undefined
   }
 
   #exists(partition: string, row: string): boolean {

@@ -13,7 +13,6 @@ import type { Beacon, ListedBeacon } from '../core/event/beacon.ts'
 import type { EventRecord } from '../core/event/event.ts'
 import type { OpenCounts } from '../core/limits.ts'
 import type { BrowseStore } from './browse.ts'
-import type { Needs } from './shapes.ts'
 
 export interface EventKey {
   fleet: string
@@ -227,8 +226,6 @@ interface MomentStore {
 export interface SmallRowKey {
   /** What each is: small-rows.ts, and the features' own. */
   kind: string
-  /** A row without these is damaged, and counts as missing. */
-  needs?: Needs
   /** The small row is forgotten with this event. */
   event?: EventKey
   name: readonly (string | number)[]
@@ -245,7 +242,7 @@ export interface SmallRowStore {
   readSmallRow(key: SmallRowKey): Promise<SmallRow | undefined>
 
   /** All small rows of a kind that belong to no event. */
-  listSmallRows(kind: string, needs?: Needs): Promise<SmallRow[]>
+  listSmallRows(kind: string): Promise<SmallRow[]>
 
   /**
    * Replaces all fields of a small row. `conflict`, and nothing written, if the stored version is not

@@ -1,6 +1,7 @@
 // `foghorn copy`: an owner moves from a file to PostgreSQL and back, with an open event.
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copy } from '../../functions/cli/copy.ts'
 import { assertOwnFiles } from '../../functions/cli/owner-rights.ts'
@@ -92,5 +93,20 @@ describe.skipIf(noPostgres)(`to another database: ${postgresNeeded}`, () => {
       }),
     ).toContain('a relay uses the database in PostgreSQL; stop it first')
     await database.close()
+  })
+
+  test('a row whose bits flipped: nothing is copied, and the row is named', async () => {
+    const folder = newFolder('copy-damaged')
+    const store = openStore(join(folder, databaseName))
+    await store.commit(commitOf({ record: record({ eventId: 'moved' }) }))
+    store.close()
+    const file = new DatabaseSync(join(folder, databaseName))
+    file.exec(`UPDATE rows SET body = replace(body, '"prod"', '"prof"') WHERE row = 'event'`)
+    file.close()
+    const FOGHORN_DATABASE = await server.newDatabase()
+    const environment = { FOGHORN_DATABASE, FOGHORN_DATA: folder }
+    expect(await refusalOf(copy, ['--to', 'postgres'], environment)).toContain(
+      'row "event" of "event|prod|moved" is damaged, so nothing was copied',
+    )
   })
 })

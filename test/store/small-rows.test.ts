@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { byId, createRows } from '../../functions/store/small-rows.ts'
 import { createWorld } from '../support/world.ts'
 
-const rows = createRows<{ words: string[] }, string>('edited', { 'words.*': 'string' }, byId)
+const rows = createRows<{ words: string[] }, string>('edited', byId)
 
 test('two that edit one row at once both succeed, and what each added is there', async () => {
   const { store } = await createWorld()

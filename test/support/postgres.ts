@@ -1,11 +1,13 @@
 // A real PostgreSQL for tests, in a folder of its own, gone with the test. It serves on a socket and on a port of this
 // machine. Where its programs cannot be found, the tests are skipped.
+
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import { Client, Pool } from 'pg'
 import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
 import { type Database, openDatabase } from '../../functions/store/postgres/connect.ts'
@@ -174,7 +176,7 @@ export async function connect(address: string): Promise<Database> {
 }
 
 export function postgresRows({ query }: Pick<Database, 'query'>): PostgresRows {
-  return new PostgresRows({ query, nonce: randomUUID() })
+  return new PostgresRows({ query, nonce: randomUUID(), sum: crc32 })
 }
 
 let shared: Promise<Postgres> | undefined

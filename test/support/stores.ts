@@ -69,7 +69,12 @@ export function openTestStore(path: string | undefined, now: () => number): Test
   if (path !== undefined || rowsOfTests === 'sqlite') return openStore(path)
   if (rowsOfTests === 'postgres') {
     const database = newTestDatabase()
-    const rows = new PostgresRows({ query: database.query, nonce: randomUUID(), lagMs: 0 })
+    const rows = new PostgresRows({
+      query: database.query,
+      nonce: randomUUID(),
+      sum: crc32,
+      lagMs: 0,
+    })
     // that a page was opened is noted
     const statements = [
       `SELECT * FROM foghorn.rows WHERE "row" NOT LIKE 'own|opened%' ORDER BY partition, "row"`,

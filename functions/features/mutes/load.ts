@@ -3,10 +3,7 @@ import { createRows } from '../../store/small-rows.ts'
 import type { SmallRowStore } from '../../store/store.ts'
 import type { Mute } from './rule.ts'
 
-export const mutesRow = createRows<{ all: Mute[] }>('mutes', {
-  ...{ 'all.*.id': 'string', 'all.*.until': 'number', 'all.*.fleet': 'string' },
-  ...{ 'all.*.from?': 'number', 'all.*.createdAt': 'number', 'all.*.by.who': 'string' },
-})
+export const mutesRow = createRows<{ all: Mute[] }>('mutes')
 
 export async function loadMutes(store: SmallRowStore): Promise<{ mutes: Mute[] }> {
   return { mutes: (await mutesRow.read(store))?.all ?? [] }

@@ -4,6 +4,5 @@ import type { ProblemKind, ProblemRow } from './rule.ts'
 
 export const problemRows = createRows<{ row: ProblemRow }, { fleet: string; kind: ProblemKind }>(
   'problem',
-  { 'row.kind': 'string', 'row.since': 'number', 'row.problems.*.id': 'string' },
   ({ fleet, kind }) => ({ name: [fleet, kind] }),
 )

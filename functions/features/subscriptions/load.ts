@@ -3,15 +3,7 @@ import { byId, createRows } from '../../store/small-rows.ts'
 import type { SmallRowStore } from '../../store/store.ts'
 import type { Subscription } from './rule.ts'
 
-export const subscriptionRows = createRows<Subscription, string>(
-  'subscription',
-  {
-    ...{ id: 'string', url: 'string', filter: 'object', consent: 'string', state: 'string' },
-    ...{ 'secrets.*.text': 'string', pings: 'number', createdAt: 'number', since: 'number' },
-    ...{ reason: 'string' },
-  },
-  byId,
-)
+export const subscriptionRows = createRows<Subscription, string>('subscription', byId)
 
 export async function loadSubscriptions(
   store: SmallRowStore,

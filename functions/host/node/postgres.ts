@@ -1,6 +1,7 @@
 // A relay on Node whose rows are in PostgreSQL. Loaded only then: the library is no part of a usual start.
 import { createHash, randomUUID } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
+import { crc32 } from 'node:zlib'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { buildKey } from '../../store/keys.ts'
@@ -8,8 +9,7 @@ import type { DatabaseAddress } from '../../store/postgres/address.ts'
 import { type Database, openDatabase } from '../../store/postgres/connect.ts'
 import { PostgresRows } from '../../store/postgres/rows.ts'
 import { sql } from '../../store/postgres/schema.ts'
-import { insertOrReplace, type Rows, readContent } from '../../store/rows.ts'
-import { having } from '../../store/shapes.ts'
+import { insertOrReplace, type Rows } from '../../store/rows.ts'
 import { createFrequentLog } from '../../use-cases/frequent-log.ts'
 import { readSmallFile } from '../small-file.ts'
 import { SharedHints } from './hints.ts'
@@ -54,7 +54,7 @@ export async function openPostgres(options: Options): Promise<Storage> {
         throw error
       }
     }
-    const rows = new PostgresRows({ query, nonce: id, onDamaged })
+    const rows = new PostgresRows({ query, nonce: id, sum: crc32, onDamaged })
     await checkOwner(rows, linkKeys)
     await database.listen(
       (text) => hints.hear(text),
@@ -97,7 +97,6 @@ async function readCertificates({
 
 const relayPartition = buildKey('relay')
 const ownerRow = buildKey('owner')
-const isOwner = having({ 'keys.*': 'string' })
 
 /**
  * Relays of one Foghorn share a link key. Another one would send the same messages with links that these do not know.
@@ -108,7 +107,7 @@ async function checkOwner(rows: Rows, linkKeys: Uint8Array[]): Promise<void> {
     createHash('sha256').update(key).digest('base64url').slice(0, 22),
   )
   const was = await rows.read(relayPartition, ownerRow)
-  const known = was === undefined ? own : readContent<{ keys: string[] }>(was, isOwner).keys
+  const known = was === undefined ? own : (JSON.parse(was.body) as { keys: string[] }).keys
   if (!own.some((key) => known.includes(key))) {
     const remedy =
       'give both relays one FOGHORN_LINK_KEY, or use another database. If the key is new, write the old one ' +

@@ -1,19 +1,11 @@
 // All rows of a stopped relay, from a file of SQLite to PostgreSQL or back: an owner moves without losing an open event.
 import { FoghornError } from '../../../shared/errors.ts'
-import type { Key } from '../rows.ts'
+import type { Row } from '../rows.ts'
+import { type Stored, type Sum, toRow } from '../seal.ts'
 import type { Database as SqliteDatabase } from '../sqlite.ts'
 import type { Database } from './connect.ts'
 import type { Query } from './rows.ts'
 import { schemaName } from './schema.ts'
-
-/** A row as it is stored: `keys` and `body` are JSON. */
-interface StoredRow {
-  partition: string
-  row: string
-  version: string
-  keys: string
-  body: string
-}
 
 /** Rows of one step. A row has at most 480,000 characters, and most have few. */
 const pageSize = 100
@@ -22,9 +14,9 @@ const ownRows = ['relay owner', 'listening ']
 
 /**
  * Nothing is copied, or all. Returns how many rows. Throws FoghornError `data_in_use` if a relay runs, or if there are
- * rows already.
+ * rows already, `data_damaged` if a row is.
  */
-export function copyToPostgres(from: SqliteDatabase, to: Database): Promise<number> {
+export function copyToPostgres(from: SqliteDatabase, to: Database, sum: Sum): Promise<number> {
   return to.alone(async (query) => {
     const before = `SELECT 1 FROM ${schemaName}.rows WHERE partition <> 'relay' LIMIT 1`
     if ((await query(before, [])).length > 0) {
@@ -39,7 +31,7 @@ export function copyToPostgres(from: SqliteDatabase, to: Database): Promise<numb
     for (const rows of pagesOfSqlite(from)) {
       const own = rows.filter(isOfAnyPlace)
       const entries = own.flatMap((row) =>
-        keysIn(row).map(({ index, key, summary = '' }) => {
+        keysIn(sum, row).map(({ index, key, summary = '' }) => {
           return { name: index, key, partition: row.partition, row: row.row, summary }
         }),
       )
@@ -63,8 +55,11 @@ async function insert(query: Query, table: string, columns: string, rows: object
   await query(text, [JSON.stringify(rows)])
 }
 
-/** The file is new. Returns how many rows it copied. Throws FoghornError `data_in_use` if a relay runs. */
-export function copyToSqlite(from: Database, to: SqliteDatabase): Promise<number> {
+/**
+ * The file is new. Returns how many rows it copied. Throws FoghornError `data_in_use` if a relay runs, `data_damaged` if
+ * a row is damaged.
+ */
+export function copyToSqlite(from: Database, to: SqliteDatabase, sum: Sum): Promise<number> {
   return from.alone(async (query) => {
     let copied = 0
     let [partition, row] = ['', '']
@@ -73,10 +68,10 @@ export function copyToSqlite(from: Database, to: SqliteDatabase): Promise<number
         `SELECT partition, "row", version, keys, body FROM ${schemaName}.rows
          WHERE (partition, "row") > ($1, $2) ORDER BY partition, "row" LIMIT ${pageSize}`,
         [partition, row],
-      )) as unknown as StoredRow[]
+      )) as unknown as Stored[]
       const own = found.filter(isOfAnyPlace)
       to.transaction(() => {
-        for (const one of own) insertIntoSqlite(to, one)
+        for (const one of own) insertIntoSqlite(to, one, sum)
       })
       copied += own.length
       if (found.length < pageSize) break
@@ -88,41 +83,37 @@ export function copyToSqlite(from: Database, to: SqliteDatabase): Promise<number
   })
 }
 
-function insertIntoSqlite(to: SqliteDatabase, stored: StoredRow): void {
+function insertIntoSqlite(to: SqliteDatabase, stored: Stored, sum: Sum): void {
   const { partition, row, version, keys, body } = stored
   const text = 'INSERT INTO rows (partition, row, version, keys, body) VALUES (?, ?, ?, ?, ?)'
   to.run(text, partition, row, version, keys, body)
-  for (const { index, key, summary = '' } of keysIn(stored)) {
+  for (const { index, key, summary = '' } of keysIn(sum, stored)) {
     const entry = 'INSERT INTO entries (name, key, partition, row, summary) VALUES (?, ?, ?, ?, ?)'
     to.run(entry, index, key, partition, row, summary)
   }
 }
 
-function* pagesOfSqlite(from: SqliteDatabase): Generator<StoredRow[]> {
+function* pagesOfSqlite(from: SqliteDatabase): Generator<Stored[]> {
   for (let last = 0; ; ) {
     const text =
       'SELECT id, partition, row, version, keys, body FROM rows WHERE id > ? ORDER BY id LIMIT ?'
     const found = from.all(text, last, pageSize)
-    if (found.length > 0)
-      yield found.map(({ id: _, ...columns }) => columns as unknown as StoredRow)
+    if (found.length > 0) yield found.map(({ id: _, ...columns }) => columns as unknown as Stored)
     if (found.length < pageSize) return
     last = Number(found.at(-1)!.id)
   }
 }
 
-function isOfAnyPlace({ partition, row }: StoredRow): boolean {
+function isOfAnyPlace({ partition, row }: Stored): boolean {
   return !ownRows.includes(`${partition} ${row}`)
 }
 
 /** Throws FoghornError `data_damaged`, which names the row. */
-function keysIn({ partition, row, keys }: StoredRow): Key[] {
-  try {
-    const all = keys === '' ? [] : (JSON.parse(keys) as Key[])
-    return [...new Map(all.map((one) => [`${one.index} ${one.key}`, one])).values()]
-  } catch {
-    throw new FoghornError(
-      'data_damaged',
-      `row "${row}" of "${partition}" is damaged, so nothing was copied`,
-    )
+function keysIn(sum: Sum, stored: Stored): Row['keys'] {
+  const whole = toRow(sum, stored)
+  if (whole === undefined) {
+    const what = `row "${stored.row}" of "${stored.partition}" is damaged`
+    throw new FoghornError('data_damaged', `${what}, so nothing was copied`)
   }
+  return [...new Map(whole.keys.map((one) => [`${one.index} ${one.key}`, one])).values()]
 }

@@ -65,7 +65,7 @@ BEGIN
 END
 $change$;`
 
-const columns = '"row", version, keys, body'
+const columns = 'partition, "row", version, keys, body'
 
 export const sql = {
   isMade: `SELECT to_regprocedure('${changeName}(json)') IS NOT NULL AS made`,
