@@ -108,6 +108,15 @@ export interface Outgoing extends Part {
   signal: AbortSignal
 }
 
+/** For a message that cannot change and is read later than it is sent: its titles count down to nothing. */
+export function withLastingTitles(outgoing: Outgoing): Outgoing {
+  const lasting = <P extends Part>(part: P): P => ({
+    ...part,
+    message: { ...part.message, title: part.message.lastingTitle },
+  })
+  return { ...lasting(outgoing), also: outgoing.also.map(lasting) }
+}
+
 export interface Notifier<Own> {
   takes: Takes
   /** The limit of the service, which refuses more and may ban the sender. */

@@ -78,7 +78,6 @@ function stepsPart({ decided, azure, started, ended, drill }: EventRecord): Html
   if (decided?.decision !== 'approved') return ''
   const isOver = ended !== undefined
   const steps: [words: string, isDone: boolean][] = [
-    ['Approved', true],
     ...(drill ? [] : [['Azure told', azure.accepted !== undefined] as [string, boolean]]),
     ['Started', started !== undefined || ended?.outcome === 'completed'],
     [isOver && ended.outcome !== 'completed' ? capital(ended.outcome) : 'Completed', isOver],

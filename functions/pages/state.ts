@@ -167,7 +167,7 @@ function approvedState(record: EventRecord, now: number): State {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [describeDue(record, now)])]
-    return { tone: 'bad', headline: 'Approved, but stuck', lines, ...untilDue(record, now) }
+    return { tone: 'bad', headline: 'Approved, but not started', lines, ...untilDue(record, now) }
   }
   if (accepted !== undefined) {
     const grown = growthLines(record, now)

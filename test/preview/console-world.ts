@@ -171,11 +171,14 @@ const vmsOf: Record<string, string[]> = {
 interface Options {
   /** Events of the last half year. */
   events?: number
+  /** What is open now. `few`: two events. Default: one in each state. */
+  open?: 'none' | 'few' | 'all'
   /** Further open events, as an update of many hosts brings them. */
   further?: number
 }
 
-export async function consoleWorld({ events = 40, further = 0 }: Options = {}): Promise<World> {
+export async function consoleWorld(options: Options = {}): Promise<World> {
+  const { events = 40, open = 'all', further = 0 } = options
   const world = await createWorld({ config: consoleConfig })
   const beacons = new Map<string, FakeBeacon>()
   world.clock.now = startAt - 176 * day
@@ -195,7 +198,8 @@ export async function consoleWorld({ events = 40, further = 0 }: Options = {}): 
   await wish('https://hook.cmdb.example/maintenance', 'Inventory of the platform team')
   await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
   await world.drain()
-  await present(world, of, at)
+  if (open === 'all') await present(world, of, at)
+  else await calm(world, of, at, open === 'few')
   await crowd(world, further, at)
   for (const job of jobs) await job.run(world.relay)
   // what time brings, such as that nobody can tell Azure
@@ -220,6 +224,21 @@ async function crowd(world: World, count: number, at: (ms: number) => number): P
     }
     await beaconIn(world, i % 4 === 3 ? 'batch' : 'prod', name).sees([event(own)])
   }
+  await world.drain()
+}
+
+async function calm(
+  world: World,
+  of: (name: string) => FakeBeacon,
+  at: (ms: number) => number,
+  isAnyOpen: boolean,
+): Promise<void> {
+  const few = [
+    { eventId: idOf(1), resources: ['web_3'], notBeforeAt: at(6 * minute) },
+    { eventId: idOf(2), eventType: 'Freeze', resources: ['db_1'], notBeforeAt: at(14 * minute) },
+  ]
+  if (isAnyOpen) for (const one of few) await of(`prod/${one.resources[0]}`).sees([event(one)])
+  world.clock.now = at(0)
   await world.drain()
 }
 

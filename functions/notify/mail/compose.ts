@@ -14,7 +14,7 @@ import {
 } from '../../core/message/message.ts'
 import type { Message } from '../../core/message/shape.ts'
 import { buildStoryKey } from '../incidents.ts'
-import type { Outgoing, Part } from '../notifier.ts'
+import { type Outgoing, type Part, withLastingTitles } from '../notifier.ts'
 import { showIn } from '../time-zone.ts'
 import { type Block, type Link, layOut } from './html.ts'
 
@@ -29,8 +29,8 @@ const maxSubject = 200
 
 /** `zone`: where the readers are. */
 export function composeMail(outgoing: Outgoing, zone?: string): Mail {
-  const { also, listUrl, ...first } = outgoing
-  const parts = byUrgency([first, ...also].map(withLastingTitle), ({ message }) => message)
+  const { also, listUrl, ...first } = withLastingTitles(outgoing)
+  const parts = byUrgency([first, ...also], ({ message }) => message)
   const messages = parts.map(({ message }) => message)
   const isListed = parts.length > 1
   const head = isListed ? composeList(messages) : messages[0]!
@@ -53,11 +53,6 @@ export function composeMail(outgoing: Outgoing, zone?: string): Mail {
     }),
     headers: composeHeaders(outgoing),
   }
-}
-
-/** A mail is read later than it is sent, and cannot change: it counts down to nothing. */
-function withLastingTitle(part: Part): Part {
-  return { ...part, message: { ...part.message, title: part.message.lastingTitle } }
 }
 
 /** Beside the subject, which stays: what is new, and what happens if nobody acts. */

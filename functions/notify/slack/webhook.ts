@@ -18,6 +18,7 @@ import {
   isSuccess,
   type Notifier,
   post,
+  withLastingTitles,
 } from '../notifier.ts'
 import { slackBlocks } from './blocks.ts'
 import { buttons } from './buttons.ts'
@@ -59,7 +60,9 @@ export const slackWebhook: Notifier<Incoming> = {
       return judgeResponse(answer)
     }
     try {
-      const { text } = await new IncomingWebhook(url, { fetch }).send(slackBlocks(outgoing))
+      const { text } = await new IncomingWebhook(url, { fetch }).send(
+        slackBlocks(withLastingTitles(outgoing)),
+      )
       return judge({ ...answer!, text }, now)
     } catch (error) {
       if (error instanceof IncomingWebhookHTTPError) {

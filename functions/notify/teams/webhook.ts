@@ -8,6 +8,7 @@ import {
   isWebPage,
   type Notifier,
   post,
+  withLastingTitles,
 } from '../notifier.ts'
 import { fittingBody } from './card.ts'
 import type { Workflow } from './schema.ts'
@@ -21,7 +22,7 @@ export const teamsWebhook: Notifier<Workflow> = {
     // without a bot, nobody would receive a press
     const { buttons: _, ...linked } = outgoing
     const { now, signal } = linked
-    const body = fittingBody(linked)
+    const body = fittingBody(withLastingTitles(linked))
     try {
       const headers = { 'content-type': 'application/json' }
       const answer = await post(send, channel.url, body, headers, signal)

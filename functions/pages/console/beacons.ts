@@ -83,9 +83,9 @@ export function beaconsBody(shown: Beacons, now: number): Html {
 <label>VM <input name="q" value="${q}" placeholder="begins with …" maxlength="100"></label>
 <label>State <select name="state"><option value="">All states</option>${options}</select></label>
 <button class="slim go">Search</button></form>
-${missing === undefined ? '' : missingPart(missing)}
 ${state === 'silent' ? '' : silentPart(beacons, address({ state: 'silent' }))}
 ${elsewhere.length === 0 ? '' : html`<p class="state bad trouble"><b>Silent in other fleets:</b> <span>${elsewhere.map((link, i) => html`${i === 0 ? '' : ', '}${link}`)}</span></p>`}
+${missing === undefined ? '' : missingPart(missing)}
 ${beacons.length === 0 ? html`<p class="empty">${none}</p>` : table(beacons, now, (q) => `${base}/events?${new URLSearchParams({ fleet, q, step: 'all' })}`)}
 <div class="pager">${after === undefined ? '' : html`<a href="${address()}">First page</a>`}
 ${next === undefined ? '' : html`<a href="${address({ after: next })}" rel="next">Next page</a>`}</div>`

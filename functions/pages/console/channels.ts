@@ -6,7 +6,7 @@ import type { Tone } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
-import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
+import { chip, deliveryTones, foldFailures, hasFailed, noticePart, sendForm } from './parts.ts'
 
 type Health = readonly [tone: Tone, words: string]
 
@@ -243,19 +243,33 @@ function describeFate(
 }
 
 function failures({ base, forms, deliveries, send }: OneChannel, back: string, now: number): Html {
+  const again = (one: Shown) =>
+    hasFailed(one) && send !== undefined
+      ? sendForm(
+          `${forms}/replay`,
+          send,
+          { id: one.id, back },
+          html`Send again<span class="away"> ${one.moment}</span>`,
+        )
+      : ''
   return html`<div class="scroll" role="region" aria-labelledby="failed" tabindex="0"><table class="stack">
 <thead><tr><th scope="col">Message</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Planned</th><th scope="col">Result</th><th scope="col"><span class="away">Action</span></th></tr></thead>
-<tbody>${deliveries.map((one) => {
+<tbody>${foldFailures(deliveries).map(({ one, earlier }) => {
     const [tone, mark] = deliveryTones[one.state]
-    const path = `${base}/events/${encodeURIComponent(one.fleet)}/${encodeURIComponent(one.eventId)}`
-    const isTest = one.moment === 'alert'
-    const hasFailed = one.state === 'refused' || one.state === 'given_up'
-    const again = { id: one.id, back }
-    return html`<tr><th scope="row">${isTest ? 'Test or alert' : html`<a href="${path}">${plain(one.subject)}</a> <span class="note">${one.moment.replaceAll('_', ' ')}</span> ${chip(one.fleet)}`}</th>
+    const others = earlier.map(
+      (each) => html`<li>${describeMessage(base, each)}${again(each)}</li>`,
+    )
+    return html`<tr><th scope="row">${describeMessage(base, one)}${others.length === 0 ? '' : html`<details class="fold" id="like-${one.id}"><summary>and ${others.length} with the same answer</summary><ul>${others}</ul></details>`}</th>
 <td data-label="State"><span class="mark ${tone}" aria-hidden="true">${mark}</span> ${one.state.replaceAll('_', ' ')}</td>
 <td data-label="Attempts" class="number">${one.attempts}</td>
 <td data-label="Planned">${whole(utcOn(Date.parse(one.plannedAt), now))}</td>
 <td data-label="Result">${whole(plain(one.note))}</td>
-<td data-label="">${hasFailed && send !== undefined ? sendForm(`${forms}/replay`, send, again, html`Send again<span class="away"> ${one.moment}</span>`) : ''}</td></tr>`
+<td data-label="">${again(one)}</td></tr>`
   })}</tbody></table></div>`
+}
+
+function describeMessage(base: string, { fleet, eventId, moment, subject }: Shown): Html {
+  if (moment === 'alert') return 'Test or alert'
+  const path = `${base}/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
+  return html`<a href="${path}">${plain(subject)}</a> <span class="note">${moment.replaceAll('_', ' ')}</span> ${chip(fleet)}`
 }

@@ -27,7 +27,7 @@ import { choicePart, type Html, linksPart, liveAttributes, type Seen, statePart 
 import { allNames, listKnownVms } from '../facts.ts'
 import { placed } from '../timeline.ts'
 import { utcOn, whole } from '../times.ts'
-import { chip, deliveryTones, noticePart, sendForm } from './parts.ts'
+import { chip, deliveryTones, foldFailures, hasFailed, noticePart, sendForm } from './parts.ts'
 
 /** The page shows the newest. The API has the others. */
 const maxDeliveries = 1_000
@@ -75,7 +75,8 @@ ${isInTrouble ? '' : links}
 <h2 id="seen">Seen by</h2>
 ${seenBy.length === 0 ? html`<p>${record.drill ? 'No VM sees a drill.' : 'No beacon that saw this event has reported in the last 7 days.'}</p>` : ''}
 <ul class="record" aria-labelledby="seen">${seenBy.map(
-    (one) => html`<li>${describeSeer(base, record.fleet, one.vm)} ${describeSpan(one)}</li>`,
+    (one) =>
+      html`<li>${describeSeer(base, record.fleet, one.vm)} ${seerChips(record, one)}${describeSpan(one)}</li>`,
   )}</ul>
 </div></div>
 <h2 id="deliveries">Messages <span class="count">${deliveries.length}</span></h2>
@@ -121,20 +122,6 @@ function deliveryTable({ base, seen, deliveries, replay }: Shown, now: number): 
 <td data-label="Result">${whole(plain([when, one.note].filter((text) => text !== '').join(': ')))}</td>
 <td data-label="">${failed ? again(one.id, one.channel) : ''}</td></tr>`
   })}</tbody></table></div>`
-}
-
-function hasFailed({ state }: Delivered): boolean {
-  return state === 'refused' || state === 'given_up'
-}
-
-/** What failed in one channel for one reason has one row, that of the newest message. */
-function foldFailures(newestFirst: Delivered[]): { one: Delivered; earlier: Delivered[] }[] {
-  const cause = (one: Delivered) =>
-    hasFailed(one) ? JSON.stringify([one.channel, one.state, one.note]) : one.id
-  return [...Map.groupBy(newestFirst, cause).values()].map(([one, ...earlier]) => ({
-    one: one!,
-    earlier,
-  }))
 }
 
 const affected = 'Affected VMs'
@@ -272,9 +259,15 @@ function formatTime(at: number): string {
   return utc(at).slice(11, 19)
 }
 
-/** `affected, 12:00:00 to 12:14:58, gone at 12:15:02` */
-function describeSpan({ hit, firstSeenAt, lastSeenAt, goneAt }: PublicSight): Html {
+/** `affected` `silent` */
+function seerChips({ unheard }: EventRecord, { hit, vm }: PublicSight): Html {
+  const silence = unheard?.isBlind ? 'blind' : 'silent'
+  return html`${hit ? chip('affected', 'ask') : ''}${unheard?.vms.includes(vm) ? chip(silence, 'bad') : ''}`
+}
+
+/** `12:00:00 to 12:14:58, gone at 12:15:02` */
+function describeSpan({ firstSeenAt, lastSeenAt, goneAt }: PublicSight): Html {
   const clock = (iso: string) => `${utc(Date.parse(iso)).slice(11)}`
   const gone = goneAt === undefined ? '' : `, gone at ${clock(goneAt)}`
-  return whole(`${hit ? 'affected, ' : ''}${clock(firstSeenAt)} to ${clock(lastSeenAt)}${gone}`)
+  return whole(`${clock(firstSeenAt)} to ${clock(lastSeenAt)}${gone}`)
 }

@@ -28,7 +28,7 @@ import {
 import { readinessWords } from '../facts.ts'
 import { describeBriefly, describeState, isDecidable } from '../state.ts'
 import { whole } from '../times.ts'
-import { chip, reachedPart } from './parts.ts'
+import { chip, untoldPart } from './parts.ts'
 
 export interface Card {
   seen: Seen
@@ -212,7 +212,7 @@ ${troublePart(record, now)}${brief === '' ? '' : html`<p class="note">${whole(br
 <div class="kind"><p class="fleet">${chip(record.fleet)}${composeBadges(record).map((badge) => chip(badge, 'ask'))}</p>
 <p class="type">${typeIn(view)}${describePause(record)}</p></div>
 <div class="news"><p class="ready">${readinessPart(record)}</p>
-<p class="told">${deliveries?.some(({ state }) => state !== 'delivered' && state !== 'superseded') ? reachedPart(deliveries, record.epoch) : ''}</p></div>
+<p class="told">${deliveries === undefined ? '' : untoldPart(deliveries, record.epoch)}</p></div>
 <div class="act">${rowChoice(card, now)}</div></article>`
 }
 

@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import { documentedTypes, isAdvice } from '../../../shared/document.ts'
 import { type Delivery, isSink, tellsOfEvent } from '../../core/delivery/delivery.ts'
+import type { publicDelivery } from '../../core/event/public-view.ts'
 import type { EventStep, EventSummary } from '../../core/event/summary.ts'
 import { stateWords, type Tone, type Wait } from '../../core/event/words.ts'
 import { plain } from '../../core/message/phrases.ts'
@@ -21,16 +22,32 @@ export const deliveryTones: Record<State, [tone: Tone, mark: string]> = {
   superseded: ['over', '–'],
 }
 
-/** Shows for each channel of the routes whether this epoch's last message arrived: `✓ chat ✗ on-call`. */
-export function reachedPart(deliveries: Delivery[], epoch: number): Html {
+type Delivered = ReturnType<typeof publicDelivery>
+
+export function hasFailed({ state }: Delivered): boolean {
+  return state === 'refused' || state === 'given_up'
+}
+
+/** What failed in one channel for one reason has one row, that of the newest message. */
+export function foldFailures<One extends Delivered>(newestFirst: One[]) {
+  const cause = (one: One) =>
+    hasFailed(one) ? JSON.stringify([one.channel, one.state, one.note]) : one.id
+  return [...Map.groupBy(newestFirst, cause).values()].map(([one, ...earlier]) => ({
+    one: one!,
+    earlier,
+  }))
+}
+
+/** The channels in which this epoch's last message has not arrived: `✗ on-call`. Those that were told are the rule. */
+export function untoldPart(deliveries: Delivery[], epoch: number): Html {
   const own = deliveries.filter(
     ({ channel, notification }) =>
       tellsOfEvent(notification) && notification.event.epoch === epoch && !isSink(channel),
   )
-  if (own.length === 0) return 'nobody was told'
   const channels = [...Map.groupBy(own, ({ channel }) => channel)]
   return html`${channels.map(([channel, all]) => {
     const { state } = all.findLast(({ state }) => state !== 'superseded') ?? all.at(-1)!
+    if (state === 'delivered' || state === 'superseded') return ''
     const [tone, mark] = deliveryTones[state]
     return html`<span class="reached ${tone}"><span aria-hidden="true">${mark}</span> ${plain(channel)}<span class="away"> ${state.replaceAll('_', ' ')}</span></span> `
   })}`

@@ -35,7 +35,7 @@ export const consoleStyle = `${style}
 .strip { flex: 0 1 auto; margin: 0 } .strip[open] { flex-basis: 100% } .console .strip > summary, p.strip { min-height: 2.5rem; padding: .375rem 0; display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; font-size: .9375rem; list-style: none }
 .strip > summary::-webkit-details-marker { display: none } .strip > summary::after { content: '▸'; color: var(--soft) } .strip[open] > summary::after { content: '▾' }
 .sum { white-space: nowrap } .sum i { color: var(--tone); font-style: normal } p.strip .bad { color: var(--bad); font-weight: 600 }
-.tools { display: flex; flex-wrap: wrap; gap: 0 1.25rem; align-items: center; margin-left: auto } .tools > .fold[open] { flex-basis: 100% }
+.tools { display: flex; flex-wrap: wrap; gap: 0 1.25rem; align-items: baseline; margin-left: auto } .tools > .fold[open] { flex-basis: 100% }
 button.plain, .button.plain { background: var(--stay); border: 1px solid var(--edge); color: var(--ink) }
 .next { margin: 0 0 .375rem; font-weight: 700; font-size: 1.125rem; border-left: .375rem solid var(--ask); padding-left: .625rem }
 /* there, the time is how long it has lasted */
@@ -58,7 +58,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .news { display: flex; flex-wrap: wrap; gap: .25rem .75rem }
 .news p:empty { display: none }
 .row:first-child { border-top: 0 } .row .kind { display: contents }
-.row p { margin: 0; font-size: .9375rem; line-height: 1.25 } .row p:has(.chip) { margin: .1875rem 0 }
+.row p { margin: 0; font-size: .9375rem; line-height: 1.25 } .row p:has(.chip) { margin: .1875rem 0; line-height: 1.6 }
 .row .said { grid-column: 1 / -1; margin: .25rem 0 .5rem }
 .row h3 { margin: 0; font-size: 1rem; line-height: 1.35; color: var(--ink) }
 .row h3 a { display: inline-block; color: var(--ink); text-decoration-thickness: 1px; text-underline-offset: .2em; padding: .375rem 0 .125rem }
@@ -205,6 +205,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .stack td.number { text-align: left }
   .stack td::before { content: attr(data-label); position: absolute; left: 0; color: var(--soft); font-size: .875rem }
   .stack td:empty { display: none }
+  .stack.channels td { display: inline-block; padding: .125rem .75rem .125rem 0; font-size: .875rem } .stack.channels td::before { position: static; margin-right: .25rem } .channels td[data-label=Health] { display: block } .channels td[data-label=Health]::before { content: none }
   .brief tr { position: relative } .brief td { display: inline-block; padding: .125rem .75rem .125rem 0; font-size: .875rem } .brief td::before { content: none !important }
   .brief td[data-label=Decided]::before { content: 'decided: ' !important; position: static } .brief td[data-label=Nobody], .brief td[data-label=Version], .brief td[data-label=Seen], .brief td[data-label=Group] { display: none }
   .brief th a { display: inline-block; padding: .375rem 0 } .brief th a::after { content: ''; position: absolute; inset: 0 }
@@ -216,7 +217,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (forced-colors: active) { .tabs a { border-bottom-color: Canvas } .tabs a[aria-current] { border-bottom-color: Highlight }
   .legend i, .lane rect, .bars rect { forced-color-adjust: none } }
 @media print { .console .top, .console main { padding: 0; border: 0 }
-  .whom, .pager, .waiting, .skip { display: none !important }
+  .whom, .tools, .pager, .waiting, .skip, .reason { display: none !important }
   .scroll { overflow: visible; border: 0 }
   .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: break-word; white-space: normal }
   .lane svg { height: 28px }

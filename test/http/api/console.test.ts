@@ -331,7 +331,7 @@ describe('what it shows', () => {
       'Decided left to Azure through the link sent to "chat" , 2026-11-21 12:00:00 UTC',
       'Decided approved through the link sent to "chat" , 2026-11-21 12:00:30 UTC',
       'Azure accepted by web_0',
-      'web_0 affected, 12:00:00 UTC to 12:00:30 UTC',
+      'web_0 affected 12:00:00 UTC to 12:00:30 UTC',
     ]
     const course = [
       'Reboot of web_0',

@@ -48,6 +48,17 @@ test('what failed in one channel for one reason has one row of the event', async
   )
 })
 
+test('what failed for one reason has one row on the page of its channel, and each can be sent again', async () => {
+  await report(event(), event({ eventId: 'other', resources: ['web_7'] }))
+  const html = await (await (await asAdmin(world)).get('/console/channels/pager')).text()
+  expect([...html.matchAll(/data-label="Result"/g)]).toHaveLength(1)
+  expect(await textOf(new Response(html))).toMatch(
+    /Reboot of web_\d scheduled prod and 1 with the same answer Reboot of web_\d scheduled prod Send again/,
+  )
+  const sent = formsOf(html).filter(({ id }) => id !== undefined)
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(2)
+})
+
 test('no address and no key of a channel', async () => {
   const visit = await asAdmin(world)
   for (const path of ['/console/channels', '/console/channels/chat', '/console/channels/hook']) {
