@@ -12,6 +12,7 @@ import { findOnlyBeacon } from '../core/event/sight.ts'
 import { firstNames, summarizeEvent } from '../core/event/summary.ts'
 import type { EventView } from '../core/event/view.ts'
 import { maxOpenOfFleet, type OpenCounts } from '../core/limits.ts'
+import { dayMs } from '../core/units.ts'
 import { countsIndex, endedIndex, newRows } from './delivery-rows.ts'
 import { buildKey, eventPartition, findStart, newestFirst, timeKey } from './keys.ts'
 import { dueIn, type Parts, readMany } from './parts.ts'
@@ -47,6 +48,9 @@ const dueIndex = 'due'
 const logIndex = 'log'
 /** The index of events of all fleets, also of those that left the configuration. */
 const allEvents = 'all-events'
+/** How far back, and how many of one index, are looked through for entries that no row names. */
+const tidiedMs = dayMs
+const maxTidied = 1_000
 
 interface StoredEvent {
   record: EventRecord
@@ -129,21 +133,37 @@ export class Events {
     return 'committed'
   }
 
-  /** The event that was first seen last comes first. */
+  /** The event that was first seen last comes first. Fewer than `limit` are all. */
   async list({ fleets, before = Number.MAX_SAFE_INTEGER, limit }: EventPage) {
-    const { rows, together } = this.#parts
     const indexes = fleets?.map((fleet) => buildKey('events', fleet)) ?? [allEvents]
-    const findAll = async (from: string, to: string, most: number) => {
-      const works = indexes.map((index) => () => rows.find(index, from, to, most))
+    const records: EventRecord[] = []
+    for (let from = newestFirst(before - 1); ; ) {
+      const { entries, next } = await this.#findPage(indexes, from, limit - records.length)
+      records.push(...(await this.readAll(entries)))
+      if (next === undefined || records.length >= limit) return records
+      // entries that no whole row names made the page shorter
+      from = next
+      await this.#parts.pause()
+    }
+  }
+
+  /** `next`: where the page after it begins, if there is one. */
+  async #findPage(
+    indexes: string[],
+    from: string,
+    limit: number,
+  ): Promise<{ entries: Found[]; next?: string }> {
+    const { rows, together } = this.#parts
+    const findAll = async (start: string, to: string, most: number) => {
+      const works = indexes.map((index) => () => rows.find(index, start, to, most))
       return (await together(works)).flat()
     }
-    const found = await findAll(newestFirst(before - 1), end, limit)
-    found.sort((a, b) => (a.key < b.key ? -1 : 1))
+    const found = (await findAll(from, end, limit)).sort((a, b) => (a.key < b.key ? -1 : 1))
     const time = found[limit - 1]?.key.split('|')[0]
+    if (time === undefined) return { entries: found }
     // a page contains all events of the last one's millisecond
-    const last = time === undefined ? [] : await findAll(`${time}|`, `${time}|~`, maxSameTime)
-    const earlier = found.filter(({ key }) => time === undefined || key < time)
-    return this.readAll([...earlier, ...last])
+    const last = await findAll(`${time}|`, `${time}|~`, maxSameTime)
+    return { entries: [...found.filter(({ key }) => key < time), ...last], next: `${time}|~` }
   }
 
   async due(now: number, limit: number): Promise<EventKey[]> {
@@ -201,6 +221,24 @@ export class Events {
     )
   }
 
+  /** Removes entries of open and of recent events that no row names, as a write that failed leaves them. */
+  async tidy(fleets: readonly string[], now: number): Promise<void> {
+    const { rows, together, pause } = this.#parts
+    const recent = [newestFirst(now), newestFirst(now - tidiedMs)] as const
+    const works = [
+      ...fleets.map((fleet) => () => rows.find(buildKey('open', fleet), '', end, maxOpenOfFleet)),
+      ...[allEvents, ...fleets.map((fleet) => buildKey('events', fleet))].map(
+        (index) => () => rows.find(index, ...recent, maxTidied),
+      ),
+    ]
+    const found = (await together(works)).flat()
+    const read = await inSlices(found, pause, (slice) => readMany(this.#parts, slice))
+    await rows.tidy(
+      found.filter((entry, i) => !isNamed(entry, read[i])),
+      now,
+    )
+  }
+
   async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
     const { rows, together } = this.#parts
     const works = fleets.map((fleet) => async () => {
@@ -213,7 +251,25 @@ export class Events {
     return (await together(works)).flat()
   }
 
+  /** Fewer than `limit` are all. */
   async moments(after: number, limit: number, now: number): Promise<LoggedMoment[]> {
+    const moments: LoggedMoment[] = []
+    for (let from = after; ; ) {
+      const { known, next } = await this.#momentsFrom(from, limit - moments.length, now)
+      moments.push(...known)
+      if (next === undefined || moments.length >= limit) return moments
+      // damaged ones made the page shorter
+      from = next
+      await this.#parts.pause()
+    }
+  }
+
+  /** `next`: the position after which more may follow. */
+  async #momentsFrom(
+    after: number,
+    limit: number,
+    now: number,
+  ): Promise<{ known: LoggedMoment[]; next?: number }> {
     const { rows } = this.#parts
     const until = rows.lagMs === 0 ? end : timeKey((now - rows.lagMs) * 1_000)
     const found = await rows.find(logIndex, timeKey(after + 1), until, limit)
@@ -228,10 +284,12 @@ export class Events {
     const byName = new Map(distinct.map((one, i) => [buildName(one), read[i]]))
     // on Azure, entries come before their row; a reader that went past them would miss it
     const isUnderWay = (entry: Found) =>
-      byName.get(buildName(entry)) === undefined && Number(entry.key) > (now - maxCommitMs) * 1_000
+      rows.lagMs > 0 &&
+      byName.get(buildName(entry)) === undefined &&
+      Number(entry.key) > (now - maxCommitMs) * 1_000
     const first = found.findIndex(isUnderWay)
-    const known = first === -1 ? found : found.slice(0, first)
-    return known.flatMap((entry): LoggedMoment[] => {
+    const sure = first === -1 ? found : found.slice(0, first)
+    const known = sure.flatMap((entry): LoggedMoment[] => {
       const { row, event } = byName.get(buildName(entry)) ?? {}
       const logged = summaryIn<LoggedAs>(entry, this.#parts.rows, isLogged)
       if (!isNamed(entry, row) || logged === undefined || event === undefined) return []
@@ -239,6 +297,8 @@ export class Events {
       const notification = { moment, at, event }
       return [{ position: Number(entry.key), id, notification }]
     })
+    const isWhole = first === -1 && found.length === limit
+    return isWhole ? { known, next: Number(found.at(-1)!.key) } : { known }
   }
 
   /** A position: what is committed from now on is behind it. */

@@ -160,6 +160,8 @@ export class RelayStore implements Store {
     return outcome
   }
 
+  readonly tidy: Store['tidy'] = (fleets, now) => this.#events.tidy(fleets, now)
+
   async forget(before: number, limit: number, unheardSince = before) {
     const events = await this.#forgetting.ended(before, limit)
     const isOpen = async (key: EventKey) => {

@@ -131,7 +131,10 @@ export function toFound(index: string, entry: Record<string, unknown>): Found {
   }
 }
 
-export function isNamed({ index, key }: Found, row: Row | undefined): row is Row {
+export function isNamed(
+  { index, key }: Pick<Found, 'index' | 'key'>,
+  row: Row | undefined,
+): row is Row {
   return row?.keys.some((one) => one.index === index && one.key === key) ?? false
 }
 

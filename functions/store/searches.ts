@@ -22,7 +22,7 @@ import {
 import type { Events } from './events.ts'
 import { buildKey, findEnd, findStart, justAfter, newestFirst, timeIn } from './keys.ts'
 import type { Parts } from './parts.ts'
-import { summaryIn } from './rows.ts'
+import { type Found, summaryIn } from './rows.ts'
 import { having } from './shapes.ts'
 
 /** Entries of one answer. */
@@ -69,18 +69,23 @@ export class Searches {
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
       const found = await this.#parts.rows.find(buildKey('events', fleet), from, to, size)
-      return found.flatMap(
-        (entry) => summaryIn<EventSummary>(entry, this.#parts.rows, isSummary) ?? [],
-      )
+      return found.map((entry) => ({ entry, place: findPlace(fleet, entry) }))
     })
     const lists = await this.#parts.together(works)
-    const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!)
-    const horizon = ends.sort(byTime)[0]
-    const known = lists.flat().filter((one) => horizon === undefined || byTime(one, horizon) <= 0)
-    const found = known.filter(matches(search)).sort(byTime)
-    const events = found.slice(0, limit)
-    const last = found.length > limit ? events.at(-1) : horizon
-    return last === undefined ? { events } : { events, next: buildCursor(findPlace(last)) }
+    const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!.place)
+    const horizon = ends.sort(byPlace)[0]
+    const found = lists
+      .flat()
+      .filter(({ place }) => horizon === undefined || byPlace(place, horizon) <= 0)
+      .sort((a, b) => byPlace(a.place, b.place))
+      .flatMap(({ entry, place }) => {
+        const event = summaryIn<EventSummary>(entry, this.#parts.rows, isSummary)
+        return event === undefined || !matches(search)(event) ? [] : [{ event, place }]
+      })
+    const shown = found.slice(0, limit)
+    const last = found.length > limit ? shown.at(-1)?.place : horizon
+    const events = shown.map(({ event }) => event)
+    return last === undefined ? { events } : { events, next: buildCursor(last) }
   }
 
   async #named(search: EventSearch, prefix: string, after: Place | undefined) {
@@ -219,12 +224,9 @@ function byPlace(one: Place, other: Place): number {
   return one.event < other.event ? -1 : Number(one.event > other.event)
 }
 
-function byTime(one: EventSummary, other: EventSummary): number {
-  return byPlace(findPlace(one), findPlace(other))
-}
-
-function findPlace({ firstSeenAt: at, fleet, eventId }: EventSummary): Place {
-  return { at, fleet, event: buildKey(eventId) }
+function findPlace(fleet: string, { key }: Found): Place {
+  const [time = '', event = ''] = key.split('|')
+  return { at: timeIn(time), fleet, event }
 }
 
 function buildCursor({ at, fleet, event }: Place): string {

@@ -8,6 +8,7 @@ import {
   checkSizes,
   type Found,
   isDamaged,
+  isNamed,
   type Key,
   Positions,
   type Row,
@@ -43,10 +44,15 @@ const sql = {
     ON CONFLICT DO UPDATE SET summary = excluded.summary`,
   dropEntry: 'DELETE FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
   entry: 'SELECT 1 FROM entries WHERE name = ? AND key = ? AND partition = ? AND row = ?',
+  last: 'SELECT max(id) AS id FROM rows',
   addMissing: `INSERT OR IGNORE INTO entries (summary, name, key, partition, row)
     SELECT coalesce(one.value ->> 'summary', ''), one.value ->> 'index', one.value ->> 'key', partition, row
-    FROM rows, json_each(iif(json_valid(keys), keys, '[]')) AS one`,
+    FROM rows, json_each(iif(json_valid(keys), keys, '[]')) AS one
+    WHERE rows.id > ? AND rows.id <= ? AND one.type = 'object'`,
 }
+
+/** Rows that are looked through at once, when an entry is missing and nobody knows of which row. */
+const rowsAtOnce = 5_000
 
 type Value = string | number
 type Columns = Record<string, unknown>
@@ -138,42 +144,56 @@ export class SqlRows implements Rows {
   /** A transaction writes rows and entries, so an entry that no row names is damaged. The rows have what it was. */
   async tidy(unnamed: Found[]): Promise<void> {
     if (unnamed.length === 0) return
-    await new Promise<void>((resolve, reject) => {
+    try {
+      const damaged = await this.#whenFree(() => this.#dropDamaged(unnamed))
+      if (damaged.some(({ partition, row }) => !this.#exists(partition, row)))
+        await this.#addMissing()
+    } catch (error) {
+      // what cannot be read stays as it is, and `damaged` has told it
+      if (!isDamaged(error)) throw this.#db.explain(error)
+    }
+  }
+
+  #whenFree<Result>(work: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
       this.#db.whenFree(() => {
         try {
-          this.#tidy(unnamed)
-          resolve()
+          resolve(work())
         } catch (error) {
-          // what cannot be read stays as it is, and `damaged` has told it
-          if (isDamaged(error)) resolve()
-          else reject(this.#db.explain(error))
+          reject(error)
         }
       })
     })
   }
 
-  #tidy(unnamed: Found[]): void {
+  #dropDamaged(unnamed: Found[]): Found[] {
     const damaged = unnamed.filter((entry) => this.#isDamaged(entry))
-    if (damaged.length === 0) return
+    if (damaged.length === 0) return []
     this.#db.transaction(() => {
-      for (const { index, key, partition, row } of damaged)
+      for (const { index, key, partition, row } of damaged) {
         this.#db.run(sql.dropEntry, index, key, partition, row)
-      if (damaged.some(({ partition, row }) => this.#isWholeOrNone(partition, row)))
-        this.#db.run(sql.addMissing)
+        this.#index(partition, row, [], this.#wholeRow(partition, row)?.keys ?? [])
+      }
     })
     for (const { index, key } of damaged) this.#db.damaged(`entry "${key}" of "${index}"`)
+    return damaged
+  }
+
+  /** The entry that was damaged had another row, and only that row knows. */
+  async #addMissing(): Promise<void> {
+    const last = Number(this.#db.all(sql.last)[0]!.id)
+    for (let from = 0; from < last; from += rowsAtOnce) {
+      await new Promise<void>((resolve) => this.#soon(resolve))
+      await this.#whenFree(() =>
+        this.#db.transaction(() => this.#db.run(sql.addMissing, from, from + rowsAtOnce)),
+      )
+    }
   }
 
   /** Whether the entry is still there, and its row does not name it. */
   #isDamaged({ index, key, partition, row }: Found): boolean {
     if (this.#db.all(sql.entry, index, key, partition, row).length === 0) return false
-    const [found] = this.#db.all(sql.read, partition, row)
-    const whole = found && toRow(this.#sum, found)
-    return !(whole?.keys.some((one) => one.index === index && one.key === key) ?? false)
-  }
-
-  #isWholeOrNone(partition: string, row: string): boolean {
-    return !this.#exists(partition, row) || this.#isWhole(partition, row)
+    return !isNamed({ index, key }, this.#wholeRow(partition, row))
   }
 
   tellDamaged(sentence: string): void {
@@ -212,7 +232,7 @@ export class SqlRows implements Rows {
     const [found] = this.#db.all(sql.version, partition, buildRow(change))
     // what is damaged counts as missing
     if (change.kind === 'insert')
-      return found === undefined || !this.#isWhole(partition, change.row)
+      return found === undefined || this.#wholeRow(partition, change.row) === undefined
     return found?.version === change.was.version
   }
 
@@ -235,9 +255,10 @@ export class SqlRows implements Rows {
     return { partition, row, body, keys, version }
   }
 
-  #isWhole(partition: string, row: string): boolean {
+  /** Undefined also if it is damaged. */
+  #wholeRow(partition: string, row: string): Row | undefined {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found !== undefined && toRow(this.#sum, found) !== undefined
+    return found && toRow(this.#sum, found)
   }
 
   #exists(partition: string, row: string): boolean {

@@ -282,6 +282,9 @@ export interface Store
    */
   forget(before: number, limit: number, unheardSince?: number): Promise<number>
 
+  /** Removes what failed writes of events left in the indexes of these fleets. Call it about once an hour. */
+  tidy(fleets: readonly string[], now: number): Promise<void>
+
   /**
    * Counts what is stored, by the rules of core/counts.ts. What has ended stays counted after
    * `forget`.

@@ -1,4 +1,4 @@
-// The job that removes what ended long ago.
+// The job that removes what ended long ago, and what failed writes left.
 import { dayMs, hourMs } from '../core/units.ts'
 import { forgottenRow } from '../store/small-rows.ts'
 import type { Job } from './job.ts'
@@ -29,6 +29,7 @@ export async function forgetOld({
   const forgotten = await store.forget(before, maxPerStep, asOf - beaconDays * dayMs)
   if (forgotten > 0) log.info('forgotten', { rows: forgotten })
   const isMore = forgotten >= maxPerStep
+  if (!isMore) await store.tidy(Object.keys(config.fleets), now)
   // in a conflict, another worker has just noted the same
   if (!isMore) await forgottenRow.write(store, { asOf }, last?.version ?? 0)
   return isMore ? 'more' : 'done'

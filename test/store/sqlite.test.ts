@@ -208,6 +208,15 @@ describe('a flipped bit', () => {
     file.close()
   })
 
+  test('of the row that an entry names: it is found, beside a row whose keys are none', async () => {
+    const { file, rows } = await withRow()
+    file.run(`UPDATE rows SET keys = '{"a":"b"}' WHERE row = 'b'`)
+    file.run("UPDATE entries SET row = 'x'")
+    await rows.tidy(await rows.find('due', '', '~', 9))
+    expect(await rows.find('due', '', '~', 9)).toMatchObject([{ key: own.key, row: 'a' }])
+    file.close()
+  })
+
   test('an entry of a damaged row goes, and does not come back', async () => {
     const { file, rows } = await withRow()
     file.run(`UPDATE rows SET body = '{}' WHERE row = 'a'`)

@@ -163,7 +163,8 @@ export function reopened(
   const next = knows
     ? withVms({ ...facts, ...values }, values.resources.length === 0 ? facts : values)
     : facts
-  const isByItself = !isAffected(facts, reporter) && isAffected(next, reporter)
+  // of what Azure alone has told, no VM has shown anything before
+  const isByItself = !record.trace && !isAffected(facts, reporter) && isAffected(next, reporter)
   const now = isByItself ? withNamedOnce(next, [vm]) : next
   const { history } = addHistory(record as EndedRecord, {
     at: polledAt,
@@ -174,6 +175,7 @@ export function reopened(
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
+    ...(record.notified && { notified: record.notified }),
     ...(isWrongStart && { wrongStart: wrongTellers(record, before) }),
     ...stillValid(record, ended, now),
     ...(ended.by !== undefined && unbroken(record, status)),

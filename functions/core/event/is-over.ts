@@ -130,6 +130,7 @@ function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const isDoubtful =
     isShownByAffected(record, listening) ||
     isOnlookersWord(record) ||
+    isStillScheduled(record) ||
     isShownBySelfNamed(record, listening)
   const doubt = isDoubtful ? { by: 'doubt' as const } : {}
   if (record.phase === 'started') {
@@ -147,6 +148,14 @@ function isShownByAffected({ facts, sights }: OpenRecord, listening: Listening):
   const affected = sights.filter((one) => isAffected(facts, one))
   const seeing = seeingVms(affected, listening)
   return seeing.length > 0 && seeing.every(({ lacksSince }) => lacksSince === undefined)
+}
+
+/** A VM that has shown it as its own goes on showing it as Scheduled: those that lack it may have named themselves. */
+function isStillScheduled({ sights }: OpenRecord): boolean {
+  return sights.some(
+    ({ isHit, missing, shows }) =>
+      isHit === true && missing === undefined && shows.status === 'Scheduled',
+  )
 }
 
 /** Whether a VM that only itself names goes on showing the event, which may have become that VM's. */

@@ -4,8 +4,8 @@ import { type EventRecord, lastExpired } from './event.ts'
 import { inert, never, type Stage } from './stage.ts'
 
 /**
- * After so many changes in one epoch, only the newest values are told, and seldom. Azure makes a few changes, an
- * attacker any number.
+ * After so many changes, only the newest values are told, and seldom. Azure makes a few changes, an attacker any
+ * number, and may end an event and bring it back.
  */
 const maxChangesSent = 50
 /** So many more are told if the VMs of the event were wrong: an attacker may have used up the others. */
@@ -19,7 +19,7 @@ export const told: Stage = {
     const { record } = life
     const { epoch, phase, notified, drill } = record
     const last = hashChange(record)
-    const count = notified?.epoch === epoch ? notified.count : 0
+    const count = notified?.count ?? 0
     const withMoment = (moment: 'started' | 'scheduled' | 'changed', changes: number) => ({
       record: { ...record, notified: notedAs(epoch, changes, last, listening.now) },
       moments: [...life.moments, moment],
@@ -29,7 +29,7 @@ export const told: Stage = {
       return wasStarted ? life : withMoment('started', count)
     }
     // if no document shows the event now, it may be over already, so people are not asked
-    if (notified?.epoch !== epoch) return isShown || drill ? withMoment('scheduled', 0) : life
+    if (notified?.epoch !== epoch) return isShown || drill ? withMoment('scheduled', count) : life
     const isExpiry = record.overruled !== from.overruled
     // a person hears that their approval no longer counts; rules may approve again and again
     const isOfPerson = isExpiry && lastExpired(record)?.how !== 'policy'

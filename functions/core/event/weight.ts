@@ -7,6 +7,7 @@ import { namedByList } from './outside.ts'
 import { differs, namesDigest } from './shown.ts'
 import {
   countDistinct,
+  heardAt,
   isAffected,
   isAzure,
   isSeeing,
@@ -18,6 +19,19 @@ import {
   resourceGraph,
   type Sight,
 } from './sight.ts'
+
+/** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
+const claimMs = 10 * 60_000
+
+/** An affected VM has a claim to the event: also if it has just lost it from sight, or is silent for a while. */
+export function hasClaim(
+  { facts }: Pick<EventRecord, 'facts'>,
+  one: Sight,
+  listening: Listening,
+): boolean {
+  const lacksLong = one.missing !== undefined && listening.now > one.missing.firstAt + lagMs
+  return isAffected(facts, one) && !lacksLong && listening.now <= heardAt(one, listening) + claimMs
+}
 
 /** Azure changes the VMs of an event a few times. A VM whose document does so more often does not make others wait. */
 const maxRenames = 3
@@ -56,9 +70,13 @@ export function outweighs(
   if (isFew && !isOnList) return false
   const cameAt = isOwn ? (own.firstHeardAt ?? 0) : Number.POSITIVE_INFINITY
   const weight = [Number(isOnList), count, -cameAt]
-  return affected.every(({ vm, shows, firstHeardAt = 0 }) =>
-    isMore(weight, [Number(isListed(vm, shows.names)), shownByVms(shows.names), -firstHeardAt]),
-  )
+  return affected.every((one) => {
+    const { vm, shows, missing, firstHeardAt = 0 } = one
+    // one that has fallen silent keeps its voice as long as its claim
+    const voice = Number(missing === undefined && hasClaim(record, one, listening))
+    const shownBy = Math.max(shownByVms(shows.names), voice)
+    return isMore(weight, [Number(isListed(vm, shows.names)), shownBy, -firstHeardAt])
+  })
 }
 
 /** Whether Azure's list names a VM, or the same VMs. */

@@ -5,7 +5,6 @@ import type { EventRecord } from './event.ts'
 import type { Facts } from './facts.ts'
 import { differs, toShown } from './shown.ts'
 import {
-  heardAt,
   isAffected,
   isSeeing,
   type Listening,
@@ -16,25 +15,12 @@ import {
   type Sight,
 } from './sight.ts'
 import { firstVms } from './tidy.ts'
-import { isOutvoted, isUnlisted } from './weight.ts'
+import { hasClaim, isOutvoted, isUnlisted } from './weight.ts'
 
 /** `isAdded`: a VM names itself for the first time. `isWeightier`: see `outweighs`. */
 export interface Word {
   isAdded: boolean
   isWeightier: boolean
-}
-
-/** A VM that was the first to claim an event, and then fell silent, keeps others from it for this long. */
-const claimMs = 10 * 60_000
-
-/** An affected VM has a claim to the event: also if it has just lost it from sight, or is silent for a while. */
-function hasClaim(
-  { facts }: Pick<EventRecord, 'facts'>,
-  one: Sight,
-  listening: Listening,
-): boolean {
-  const lacksLong = one.missing !== undefined && listening.now > one.missing.firstAt + lagMs
-  return isAffected(facts, one) && !lacksLong && listening.now <= heardAt(one, listening) + claimMs
 }
 
 /** Whether another VM has a claim to the event. */

@@ -51,7 +51,7 @@ describe('a channel that is down', () => {
     expect(texts('teams')).toEqual([])
     await passInSteps(world, 2 * second, second)
     expect(copies()).toHaveLength(1)
-    expect(copies()[0]).toContain('Reboot of web_0 at 12:15 UTC, in 1')
+    expect(copies()[0]).toContain('Reboot of web_0 at 12:15 UTC')
     expect(copies()[0]).toContain('/approve/')
     expect(notices()).toHaveLength(1)
     expect(notices()[0]).toContain('down (HTTP 503)')

@@ -66,7 +66,7 @@ describe('retries', () => {
     const from = world.sent.length
     await world.pass(minute)
     expect(sentTo(world, 'slack', from)[0]?.json.text).toMatch(/This message is 11 min late/)
-    expect(sentTo(world, 'slack', from)[0]?.json.text).toContain('in 4 min')
+    expect(sentTo(world, 'slack', from)[0]?.json.text).toContain('at 12:15 UTC')
   })
 
   test.each([
