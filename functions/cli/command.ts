@@ -3,6 +3,7 @@
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
 import { documentedTypes, knownType } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
+import { visible } from '../../shared/presentable.ts'
 import { withoutLineBreaks } from '../config/environment.ts'
 import { didYouMean, nearest } from '../schema/suggest.ts'
 import { wrap } from './layout.ts'
@@ -123,7 +124,9 @@ export async function runCommand(
     return typeof code === 'number' ? code : exitCodes.fine
   } catch (error) {
     const known = error instanceof FoghornError
-    const lines = called(known ? error.message : describeMistake(error)).split('\n')
+    const lines = called(known ? error.message : describeMistake(error))
+      .split('\n')
+      .map(visible)
     // a line that is indented has its layout already
     const whole = lines.flatMap((line) => (line.startsWith(' ') ? line : wrap(line, '', '  ')))
     io.note(io.paintNote('mistake', whole.join('\n')))

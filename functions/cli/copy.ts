@@ -9,10 +9,13 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { crc32 } from 'node:zlib'
 import { FoghornError } from '../../shared/errors.ts'
 import { readDatabaseAddress } from '../store/postgres/address.ts'
+import { readCertificates } from '../store/postgres/certificates.ts'
 import { openDatabase } from '../store/postgres/connect.ts'
 import { copyToPostgres, copyToSqlite } from '../store/postgres/copy.ts'
 import { PostgresRows } from '../store/postgres/rows.ts'
@@ -54,7 +57,10 @@ Example:
         `there is a database at "${path}"; move it away, or set FOGHORN_DATA to another folder`,
       )
     const owner = giveUpRights(path, existing)
-    const database = await openDatabase({ address, onLost: () => {} }).catch(refused)
+    const certificates = await readCertificates(address, rootCertificates, (file) =>
+      readFile(file, 'utf8'),
+    ).catch(refused)
+    const database = await openDatabase({ address, certificates, onLost: () => {} }).catch(refused)
     try {
       // the rows of another version
       const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID(), sum: crc32 })

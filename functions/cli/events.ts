@@ -10,8 +10,8 @@ import { command, exitCodes, flag, type Io, text, wrong } from './command.ts'
 import { textTable } from './layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from './relay.ts'
 
-/** The relay lists the newest first. Older open events than these are rare. */
 const pageSize = 200
+/** What is over is looked for in so many pages of all events. */
 const maxPages = 10
 const usualPast = 20
 const maxNames = 40
@@ -36,9 +36,7 @@ ${where.replace('SCOPE', 'read')}
 Exit codes: 0 if the relay answered, 2 if an option or a setting is wrong, otherwise 1.`,
   options: { fleet: text, past: flag, json: flag },
   async run({ options: { fleet, past, json }, io }) {
-    const found = await listEvents(io, fleet)
-    const open = found.filter(isOpen).sort((a, b) => dueAt(a) - dueAt(b))
-    const shown = past ? found.filter((one) => !isOpen(one)).slice(0, usualPast) : open
+    const shown = past ? await listPast(io, fleet) : (await listOpen(io, fleet)).sort(byTime)
     if (json) for (const one of shown) io.print(escapeUnseen(JSON.stringify(one)))
     else if (shown.length === 0) io.print(past ? 'No event is over.' : 'No event is open.')
     else
@@ -97,15 +95,18 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
     options: { reason: text, fleet: text, yes: flag },
     words: { least: 1, most: 1 },
     async run({ options: { reason, fleet, yes }, words: [name = ''], io }) {
-      const event = chosenBy(name, (await listEvents(io, fleet)).filter(isOpen))
+      const chosen = chosenBy(name, await listOpen(io, fleet))
+      const path = `/v1/events/${encodeURIComponent(chosen.fleet)}/${encodeURIComponent(chosen.eventId)}`
+      const read = await ask(io, path)
+      const event = (await read.json()) as PublicEvent
       if (!yes && !(await isConfirmed(question(event)))) {
         io.print('Nothing was decided.')
         return exitCodes.broken
       }
-      const path = `/v1/events/${encodeURIComponent(event.fleet)}/${encodeURIComponent(event.eventId)}`
+      // while a person reads the question, the event may become another one
+      const ifMatch = read.headers.get('etag') ?? ''
       const body = { decision, ...(reason && { reason }) }
-      const answer = await ask(io, `${path}/decision`, body)
-      if (answer.status !== 200) throw await describeRefusal(localRelayUrl(io.environment), answer)
+      await ask(io, `${path}/decision`, { body, ...(ifMatch && { ifMatch }) })
       io.print(io.paint('ok', `${visible(describeEvent(event))}: ${done(event)}`))
       return exitCodes.fine
     },
@@ -139,12 +140,13 @@ export function describeDoubts({ unheard, readiness }: PublicEvent): string {
 /** The one event that the word means. */
 export function chosenBy(name: string, open: PublicEvent[]): PublicEvent {
   const wanted = name.toLowerCase()
-  const found = open.filter(
+  const exact = open.filter(({ eventId }) => eventId === wanted)
+  const meant = open.filter(
     ({ eventId, resources }) =>
-      eventId === wanted ||
       (wanted.length >= leastOfId && eventId.startsWith(wanted)) ||
       resources.some((vm) => vm.toLowerCase() === wanted),
   )
+  const found = exact.length > 0 ? exact : meant
   const [event] = found
   if (event === undefined) throw wrong(`no open event is called "${name}"; "events" lists all`)
   if (found.length === 1) return event
@@ -152,29 +154,55 @@ export function chosenBy(name: string, open: PublicEvent[]): PublicEvent {
   throw wrong(`"${name}" may be ${all}; write the whole id, or --fleet`)
 }
 
-async function listEvents(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
-  const found: PublicEvent[] = []
-  let cursor: string | undefined
-  for (let page = 0; page < maxPages; page++) {
-    const query = new URLSearchParams({
-      limit: String(pageSize),
-      ...(fleet !== undefined && { fleet }),
-      ...(cursor !== undefined && { cursor }),
-    })
-    const answer = await ask(io, `/v1/events?${query}`)
-    if (answer.status !== 200) throw await describeRefusal(localRelayUrl(io.environment), answer)
-    const read = (await answer.json()) as { events: PublicEvent[]; cursor?: string }
-    found.push(...read.events)
-    cursor = read.cursor
-    // a page of events that are over: what is open is newer
-    if (cursor === undefined || !read.events.some(isOpen)) break
-  }
-  return found
+interface Page {
+  events: PublicEvent[]
+  more: boolean
+  cursor?: string
 }
 
-function ask({ environment }: Io, path: string, body?: object): Promise<Response> {
-  const credential = credentialIn(environment)
-  return askRelay(localRelayUrl(environment), path, { credential, ...(body && { body }) })
+async function listOpen(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
+  const { events, more } = await readPage(io, fleet, { open: 'true' })
+  if (more) io.note('More events are open. --fleet NAME lists those of one fleet.')
+  return events
+}
+
+async function listPast(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
+  const found: PublicEvent[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < maxPages && found.length < usualPast; page++) {
+    const read = await readPage(io, fleet, { ...(cursor !== undefined && { cursor }) })
+    found.push(...read.events.filter((one) => !isOpen(one)))
+    cursor = read.cursor
+    if (cursor === undefined) break
+  }
+  return found.slice(0, usualPast)
+}
+
+async function readPage(
+  io: Io,
+  fleet: string | undefined,
+  more: Record<string, string>,
+): Promise<Page> {
+  const query = new URLSearchParams({
+    ...{ limit: String(pageSize), ...more },
+    ...(fleet !== undefined && { fleet }),
+  })
+  return (await (await ask(io, `/v1/events?${query}`)).json()) as Page
+}
+
+async function ask(
+  { environment }: Io,
+  path: string,
+  sent: { body?: object; ifMatch?: string } = {},
+) {
+  const url = localRelayUrl(environment)
+  const answer = await askRelay(url, path, { credential: credentialIn(environment), ...sent })
+  if (answer.status !== 200) throw await describeRefusal(url, answer)
+  return answer
+}
+
+function byTime(one: PublicEvent, other: PublicEvent): number {
+  return dueAt(one) - dueAt(other)
 }
 
 function isOpen({ endedAt }: PublicEvent): boolean {

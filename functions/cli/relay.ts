@@ -79,6 +79,8 @@ interface Asked {
   body?: object
   method?: 'DELETE'
   accept?: string
+  /** An ETag. */
+  ifMatch?: string
   /** Default: `answerWithinMs`. */
   signal?: AbortSignal
 }
@@ -90,11 +92,19 @@ const answerWithinMs = 60_000
 export function askRelay(
   url: string,
   path: string,
-  { credential, body, method, accept, signal = AbortSignal.timeout(answerWithinMs) }: Asked,
+  {
+    credential,
+    body,
+    method,
+    accept,
+    ifMatch,
+    signal = AbortSignal.timeout(answerWithinMs),
+  }: Asked,
 ): Promise<Response> {
   const headers = {
     authorization: `Bearer ${credential}`,
     ...(accept && { accept }),
+    ...(ifMatch && { 'if-match': ifMatch }),
     ...(body && { 'content-type': 'application/json' }),
   }
   const sent = body && { method: 'POST', body: JSON.stringify(body) }

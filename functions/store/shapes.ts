@@ -4,7 +4,7 @@
  * Paths and types of fields. A dot leads into an object or a list, `*` into each entry of a list. What has a `?`
  * may lack.
  */
-export type Needs = Readonly<Record<string, Type>>
+type Needs = Readonly<Record<string, Type>>
 type Type = 'number' | 'string' | 'object' | 'list'
 
 /** Whether something has all of this. */

@@ -15,6 +15,8 @@ import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
 const maxPage = 200
+/** Open events of all fleets that one request looks at. */
+const maxOpen = 2_000
 const usualPage = 50
 /** Bytes of the events of one page, as JSON. One event may have 40 kB of names. */
 const maxPageBytes = 2_000_000
@@ -33,30 +35,43 @@ const time = (about: string) =>
     .optional()
     .describe(about)
 
-export const pageQuery = z.strictObject({
-  fleet: z.string().optional().describe('Only events of this fleet.'),
-  vm: z
-    .string()
-    .min(1)
-    .max(maxGlob)
-    .optional()
-    .describe('Only events that affect a VM with such a name: `web_*`.'),
-  phase: listChoices(phases).optional().describe('Only events in this phase.'),
-  type: listChoices(documentedTypes).optional().describe('Only events of this type.'),
-  since: time('Only events that were first seen at this time or later.'),
-  until: time('Only events that were first seen before this time.'),
-  limit: wholeNumber(1, maxPage)
-    .optional()
-    .describe(
-      `At most so many events, ${usualPage} if absent. ` +
-        `A page with more than ${maxPageBytes / 1_000_000} MB ends earlier.`,
-    ),
-  cursor: z
-    .string()
-    .refine((text) => placeIn(text) !== undefined, 'write the cursor of the page before')
-    .optional()
-    .describe('The `cursor` of the page before.'),
-})
+export const pageQuery = z
+  .strictObject({
+    fleet: z.string().optional().describe('Only events of this fleet.'),
+    vm: z
+      .string()
+      .min(1)
+      .max(maxGlob)
+      .optional()
+      .describe('Only events that affect a VM with such a name: `web_*`.'),
+    phase: listChoices(phases).optional().describe('Only events in this phase.'),
+    type: listChoices(documentedTypes).optional().describe('Only events of this type.'),
+    open: z
+      .literal('true', 'write open=true, or leave it out')
+      .optional()
+      .describe(
+        'Only open events, those to decide first and then by NotBefore, in one page without a cursor: ' +
+          'leave out `since`, `until` and `cursor`.',
+      ),
+    since: time('Only events that were first seen at this time or later.'),
+    until: time('Only events that were first seen before this time.'),
+    limit: wholeNumber(1, maxPage)
+      .optional()
+      .describe(
+        `At most so many events, ${usualPage} if absent. ` +
+          `A page with more than ${maxPageBytes / 1_000_000} MB ends earlier.`,
+      ),
+    cursor: z
+      .string()
+      .refine((text) => placeIn(text) !== undefined, 'write the cursor of the page before')
+      .optional()
+      .describe('The `cursor` of the page before.'),
+  })
+  .refine(
+    ({ open, since, until, cursor }) =>
+      open === undefined || (since ?? until ?? cursor) === undefined,
+    'with open=true, leave out since, until and cursor',
+  )
 
 /** The place of an event in the list. */
 type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
@@ -64,22 +79,48 @@ type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
 interface EventPage {
   /** Each as JSON. */
   events: string[]
-  /** The cursor of the next page, if there is one. */
+  /** There are more. */
+  more: boolean
+  /** The cursor of the next page. Absent for open events, and if there is none. */
   cursor?: string
 }
 
 /** Without a fleet in the query, the page has the events of `fleets`, or of all fleets. */
 export async function readPage(
   relay: Relay,
-  { fleet, since, until, limit = usualPage, cursor, ...filter }: z.output<typeof pageQuery>,
+  { fleet, open, since, until, limit = usualPage, cursor, ...filter }: z.output<typeof pageQuery>,
   fleets?: string[],
 ): Promise<EventPage> {
+  if (open !== undefined) return readOpen(relay, fleet, filter, limit, fleets)
   const after = cursor === undefined ? undefined : placeIn(cursor)
   const wanted = fleet === undefined ? fleets : [fleet]
   const isFiltered = Object.keys(filter).length > 0
   const count = isFiltered ? maxSearched + 1 : limit + 1
   const range = { since: parseMs(since), until: parseMs(until), after, count }
   return fillPage(readRecords(relay, wanted, range), filter, limit)
+}
+
+async function readOpen(
+  { store, config }: Relay,
+  fleet: string | undefined,
+  filter: Filter,
+  limit: number,
+  fleets = Object.keys(config.fleets),
+): Promise<EventPage> {
+  const events: string[] = []
+  let bytes = 0
+  let more = false
+  // each becomes text at once: a record may have 400 kB
+  await store.listOpen(fleet === undefined ? fleets : [fleet], maxOpen, (record) => {
+    if (!passes(record, filter)) return false
+    const found = JSON.stringify(publicView(toView(record)))
+    bytes += new TextEncoder().encode(found).length
+    const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
+    more ||= isFull
+    if (!isFull) events.push(found)
+    return false
+  })
+  return { events, more }
 }
 
 function parseMs(time: string | undefined): number | undefined {
@@ -114,12 +155,12 @@ async function fillPage(
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
     searched += 1
     if (last !== undefined && ((found !== undefined && isFull) || searched > maxSearched)) {
-      return { events, cursor: buildCursor(last) }
+      return { events, more: true, cursor: buildCursor(last) }
     }
     if (found !== undefined) events.push(found)
     last = record
   }
-  return { events }
+  return { events, more: false }
 }
 
 interface Range {

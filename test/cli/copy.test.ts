@@ -37,6 +37,17 @@ describe('what it refuses', () => {
   })
 })
 
+test('certificates that cannot be read are refused before anything is opened', async () => {
+  const folder = newFolder('copy-certificates')
+  openStore(join(folder, databaseName)).close()
+  const FOGHORN_DATABASE = 'postgres://a@127.0.0.1:1/b?sslmode=verify-full&sslrootcert=/nowhere.pem'
+  const said = await refusalOf(copy, ['--to', 'postgres'], {
+    FOGHORN_DATABASE,
+    FOGHORN_DATA: folder,
+  })
+  expect(said).toMatch(/the certificates of FOGHORN_DATABASE cannot be read/)
+})
+
 test('what is no file of the folder is not opened, where root opens it for the relay', () => {
   const folder = newFolder('copy-root')
   const [own, target] = [join(folder, 'own'), join(folder, 'target')]

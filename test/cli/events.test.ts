@@ -3,9 +3,20 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Command } from '../../functions/cli/command.ts'
 import { approve, chosenBy, describeDoubts, events, leave } from '../../functions/cli/events.ts'
 import type { PublicEvent } from '../../functions/core/event/public-view.ts'
-import { beacon, eventNow, minute, world } from '../support/relay.ts'
+import { beacon, eventNow, minute, second, world } from '../support/relay.ts'
 import { servedForEach } from '../support/served.ts'
-import { event, eventId } from '../support/world.ts'
+import { event, eventId, FakeBeacon } from '../support/world.ts'
+
+const asked = vi.hoisted(() => ({ meanwhile: async () => {} }))
+vi.mock('node:readline/promises', () => ({
+  createInterface: () => ({
+    question: async () => {
+      await asked.meanwhile()
+      return 'y'
+    },
+    close() {},
+  }),
+}))
 
 const play = servedForEach()
 
@@ -55,6 +66,25 @@ describe('events', () => {
   })
 })
 
+test('events that are over hide no open one', async () => {
+  await beacon.sees([event()])
+  const other = new FakeBeacon(world, 'other')
+  for (let turn = 0; turn < 5; turn++) {
+    world.clock.now += second
+    const some = Array.from({ length: 45 }, (_, i) =>
+      event({ eventId: `over-${turn}-${i}`, resources: ['other'] }),
+    )
+    await other.sees(some)
+    await other.sees([])
+    await world.pass(15 * second)
+    await other.sees([])
+    await beacon.sees([event()])
+  }
+  vi.setSystemTime(world.clock.now)
+  expect((await play('events', events)).out).toContain(eventId)
+  expect((await play('approve', approve, [eventId, '--yes'])).code).toBe(0)
+})
+
 test('a silent VM is said in the list, and before an approval', async () => {
   await beacon.sees([event()])
   await world.pass(5 * minute)
@@ -85,6 +115,31 @@ describe('a decision', () => {
     expect((await eventNow()).approvals).toEqual([])
   })
 
+  describe('at a terminal', () => {
+    beforeEach(() => {
+      Object.assign(process.stdin, { isTTY: true })
+    })
+    afterEach(() => {
+      Object.assign(process.stdin, { isTTY: undefined })
+      asked.meanwhile = async () => {}
+    })
+
+    test('it is asked for, and counts', async () => {
+      expect((await play('approve', approve, [eventId])).code).toBe(0)
+      expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
+    })
+
+    test('it counts only for what the question says', async () => {
+      asked.meanwhile = async () => {
+        await beacon.sees([event({ eventType: 'Redeploy', resources: ['web_0', 'db_0'] })])
+        await world.drain()
+      }
+      const { code, err } = await play('approve', approve, [eventId])
+      expect([code, err]).toEqual([1, expect.stringContaining('the event has changed')])
+      expect((await eventNow()).approvals).toEqual([])
+    })
+  })
+
   test('what is not decided is said, as the relay says it', async () => {
     await play('approve', approve, [eventId, '--yes'])
     const { code, err } = await play('leave', leave, [eventId, '--yes'])
@@ -98,6 +153,8 @@ test('a word must mean one open event', () => {
   const open = [one('aaaaaa11', 'web_0'), one('aaaaaa22', 'web_1')]
   expect(chosenBy('AAAAAA2', open).eventId).toBe('aaaaaa22')
   expect(() => chosenBy('aaaaaa', open)).toThrow('"aaaaaa" may be prod aaaaaa11, prod aaaaaa22')
+  // a whole id means its event, though another one begins with it
+  expect(chosenBy('aaaaaa11', [...open, one('aaaaaa112', 'web_2')]).eventId).toBe('aaaaaa11')
   // one that comes tomorrow may begin like this
   expect(() => chosenBy('aaaaa', open)).toThrow('no open event is called "aaaaa"')
   expect(() => chosenBy('db_0', open)).toThrow('no open event is called "db_0"')

@@ -19,6 +19,9 @@ export const steps = [
 export type EventStep = (typeof steps)[number]
 
 export const endedSteps = ['completed', 'cancelled', 'lost'] as const satisfies EventStep[]
+export const openSteps = steps.filter(
+  (step) => !(endedSteps as readonly EventStep[]).includes(step),
+)
 
 export interface EventSummary {
   fleet: string

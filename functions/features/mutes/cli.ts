@@ -1,5 +1,5 @@
 // `foghorn mute`: mutes events of a fleet for some time. Without a fleet, it lists the mutes.
-import { visible } from '../../../shared/presentable.ts'
+import { escapeUnseen, visible } from '../../../shared/presentable.ts'
 import { command, flag, type Io, text, wrong } from '../../cli/command.ts'
 import { textTable } from '../../cli/layout.ts'
 import { askRelay, credentialIn, describeRefusal, localRelayUrl } from '../../cli/relay.ts'
@@ -13,6 +13,8 @@ interface Listed {
   scaleSet?: string
   tag?: string
   reason?: string
+  /** Absent: it has begun. */
+  from?: string
   until: string
   by: string
 }
@@ -50,7 +52,9 @@ Example:
     }
     if (fleet === undefined) {
       const { mutes } = (await (await ask(io, '/v1/mutes')).json()) as { mutes: Listed[] }
-      for (const line of json ? mutes.map((one) => JSON.stringify(one)) : listMutes(mutes))
+      for (const line of json
+        ? mutes.map((one) => escapeUnseen(JSON.stringify(one)))
+        : listMutes(mutes))
         io.print(line)
       return
     }
@@ -58,7 +62,7 @@ Example:
     const wish = { fleet, minutes, scaleSet: options['scale-set'], tag, reason }
     const added = (await (await ask(io, '/v1/mutes', { body: wish })).json()) as Listed
     const said = `Events of ${describeMute(added)} are muted until ${shown(added.until)}. To end it: npm run mute -- --end ${added.id}`
-    io.print(json ? JSON.stringify(added) : io.paint('ok', visible(said)))
+    io.print(json ? escapeUnseen(JSON.stringify(added)) : io.paint('ok', visible(said)))
   },
 })
 
@@ -72,9 +76,10 @@ export function parseMinutes(given: string | undefined): number {
 function listMutes(mutes: Listed[]): string[] {
   if (mutes.length === 0) return ['Nothing is muted.']
   const rows = mutes.map((one) => {
-    return [describeMute(one), shown(one.until), one.by, one.reason ?? '', one.id].map(visible)
+    const when = `${one.from === undefined ? '' : `from ${shown(one.from)} `}until ${shown(one.until)}`
+    return [describeMute(one), when, one.by, one.reason ?? '', one.id].map(visible)
   })
-  return textTable(['EVENTS OF', 'UNTIL', 'BY', 'REASON', 'ID'], rows)
+  return textTable(['EVENTS OF', 'WHEN', 'BY', 'REASON', 'ID'], rows)
 }
 
 /** `2026-11-29 14:00 UTC` */

@@ -6,6 +6,7 @@ import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { buildKey } from '../../store/keys.ts'
 import type { DatabaseAddress } from '../../store/postgres/address.ts'
+import { readCertificates } from '../../store/postgres/certificates.ts'
 import { type Database, openDatabase } from '../../store/postgres/connect.ts'
 import { PostgresRows } from '../../store/postgres/rows.ts'
 import { sql } from '../../store/postgres/schema.ts'
@@ -34,7 +35,7 @@ export async function openPostgres(options: Options): Promise<Storage> {
   const retryLog = createFrequentLog({ now: Date.now, log }, lossLogMs)
   const onLost = (error: unknown) =>
     retryLog.note('database_connection_lost', { error: messageOf(error) })
-  const certificates = await readCertificates(address)
+  const certificates = await readCertificates(address, rootCertificates, readSmallFile)
   const database = await openDatabase({ address, readToken, certificates, onLost })
   try {
     const hints = new SharedHints(id, (text) => database.tell(text))
@@ -77,21 +78,6 @@ export async function openPostgres(options: Options): Promise<Storage> {
   } catch (error) {
     await database.close()
     throw error
-  }
-}
-
-async function readCertificates({
-  rootCertificates: file,
-}: DatabaseAddress): Promise<string[] | undefined> {
-  if (file === undefined) return undefined
-  try {
-    return [...rootCertificates, await readSmallFile(file)]
-  } catch (error) {
-    const what = `the certificates of FOGHORN_DATABASE cannot be read (${messageOf(error)})`
-    throw new FoghornError(
-      'database_invalid',
-      `${what}; write the path of a PEM file in sslrootcert`,
-    )
   }
 }
 

@@ -2,6 +2,7 @@
 // as approvers: they come from the owner, and the event's history records their use.
 import type { Context } from 'hono'
 import * as z from 'zod'
+import { makeStamp } from '../../core/event/approval.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import {
   type PublicSight,
@@ -37,7 +38,10 @@ const listEvents = route({
       schema: z.object({
         events: z.array(publicEventSchema).describe('A page may be shorter than `limit`.'),
         more: z.boolean(),
-        cursor: z.string().exactOptional().describe('For the next page, if there is one.'),
+        cursor: z
+          .string()
+          .exactOptional()
+          .describe('For the next page, if there is one. Never with `open`.'),
       }),
     },
   },
@@ -51,8 +55,8 @@ const listEvents = route({
       const access = readAccess(c)
       // without a filter, the list also has events of fleets that left the configuration
       const all = isBound(access) ? access.fleets : undefined
-      const { events, cursor } = await readPage(relay, query, all)
-      const rest = JSON.stringify({ more: cursor !== undefined, cursor }).slice(1)
+      const { events, ...more } = await readPage(relay, query, all)
+      const rest = JSON.stringify(more).slice(1)
       const text = `{"events":[${events.join(',')}],${rest}`
       return c.body(text, 200, { 'content-type': 'application/json' })
     },
@@ -91,6 +95,7 @@ const getEvent = route({
   path: '/v1/events/{fleet}/{eventId}',
   name: 'getEvent',
   summary: 'Reads one event, with its history, its deliveries and the VMs that saw it.',
+  about: 'The header `ETag` changes with what a decision is about: see `If-Match` there.',
   group: 'Events',
   caller: 'read',
   answers: { 200: { about: 'The event.', schema: wholeEvent } },
@@ -104,6 +109,7 @@ const getEvent = route({
         : undefined
       if (whole === undefined) return unknownEvent(c, key)
       const { record, view, deliveries, seenBy } = whole
+      c.header('etag', `"${makeStamp(record)}"`)
       return c.json({
         ...publicView(view),
         history: publicHistory(record),
@@ -128,7 +134,9 @@ const postDecision = route({
   name: 'decideEvent',
   summary:
     'Decides an event: approve or not now. Or takes it or gives it back: others see who looks at it.',
-  about: 'The history records `admin`, or the token.',
+  about:
+    'The history records `admin`, or the token. With the `ETag` of the event in the header `If-Match`, a decision ' +
+    'counts only for what was read: if the event has become another one, the answer is 412.',
   group: 'Events',
   caller: 'decide',
   json: {
@@ -150,22 +158,30 @@ const postDecision = route({
     example: '{"decision": "approve"} or {"decision": "not_now", "reason": "the backup runs"}',
   },
   answers: { 200: { about: 'The event, decided.', schema: publicEventSchema } },
-  problems: [404, 409, 503],
+  problems: [404, 409, 412, 503],
   handler:
     ({ relay }) =>
     async (c, { params, body }) => {
       const key = keyIn(params)
+      const seen = quoted.exec(c.req.header('if-match') ?? '')?.[1]
       const access = readAccess(c)
       const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
       if (shown === undefined) return unknownEvent(c, key)
       const { decision, ...reason } = body
-      const wish = { decision: decisions[decision], by: toDecider(access), ...reason }
+      const wish = {
+        ...{ decision: decisions[decision], by: toDecider(access), ...reason },
+        ...(seen !== undefined && { seen }),
+      }
       const { outcome, record } = await decideEvent(relay, shown, wish)
       if (outcome === 'decided') return c.json(publicView(toView(record)))
       const detail = `nothing was decided: ${whyNot[outcome](record)}`
-      return problem(c, outcome === 'busy' ? 503 : 409, outcome, detail)
+      return problem(c, refusals[outcome] ?? 409, outcome, detail)
     },
 })
+
+const refusals: Partial<Record<Decided['outcome'], number>> = { busy: 503, moved_on: 412 }
+/** The value of `If-Match`. A proxy that compresses makes an ETag weak. */
+const quoted = /^(?:W\/)?"(.*)"$/
 
 const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
   already_approved: before,
@@ -175,7 +191,7 @@ const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecor
   too_many_vms: () => whyUndecidable.too_many_vms,
   nothing_to_decide: () => whyUndecidable.nothing_to_decide,
   busy: () => 'too many requests changed this event at once; send the request again',
-  // The API never gets these three: it needs no list, and is not bound to a page.
+  // the API never gets these two: it needs no list
   identity_needed: () => 'only listed approvers can decide this event',
   not_listed: () => 'only listed approvers can decide this event',
   moved_on: () => 'the event has changed; read it again, then decide',

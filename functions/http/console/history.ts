@@ -6,7 +6,7 @@ import { iso } from '../../../shared/json.ts'
 import { visible } from '../../../shared/presentable.ts'
 import type { EventRecord } from '../../core/event/event.ts'
 import { publicDelivery } from '../../core/event/public-view.ts'
-import { type EventSummary, endedSteps, steps } from '../../core/event/summary.ts'
+import { type EventSummary, endedSteps, openSteps, steps } from '../../core/event/summary.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject } from '../../core/message/phrases.ts'
 import { isBound, may, seesFleet } from '../../core/rules/access.ts'
@@ -37,7 +37,7 @@ const historyQuery = z.strictObject({
   q: text,
   type: text,
   /** Left out or empty: those that ended. */
-  step: z.union([z.literal(['', 'all']), listChoices(steps)]).optional(),
+  step: z.union([z.literal(['', 'all', 'not_over']), listChoices(steps)]).optional(),
   since: day,
   until: day,
   after: text,
@@ -49,6 +49,11 @@ interface Found {
   events: EventSummary[]
   next?: string
   partial?: true
+}
+
+function chooseSteps(step: Exclude<z.output<typeof historyQuery>['step'], 'all' | undefined>) {
+  if (step === '') return endedSteps
+  return step === 'not_over' ? openSteps : [step]
 }
 
 /** `refusal`: the address is wrong, and this is the answer. */
@@ -67,7 +72,7 @@ async function find(
     limit: pageSize,
     ...(q.trim() !== '' && { prefix: q.trim() }),
     ...(type !== '' && { eventType: type }),
-    ...(step !== 'all' && { steps: step === '' ? endedSteps : [step] }),
+    ...(step !== 'all' && { steps: chooseSteps(step) }),
     ...(since !== '' && { since: Date.parse(since) }),
     ...(until !== '' && { until: Date.parse(until) + dayMs }),
     ...(after && { after }),

@@ -66,7 +66,7 @@ function filterForm(base: string, fleets: string[], filter: HistoryFilter): Html
 <label class="all"><input type="checkbox"${isFew ? '' : html` checked`}>All filters</label>
 <div class="rest">${fleetField(fleet, fleets)}
 ${typeField(type)}
-<label>State ${select('step', step, ['all', ...steps], 'Ended', labelStep)}</label>
+<label>State ${select('step', step, ['all', 'not_over', ...steps], 'Ended', labelStep)}</label>
 <div class="pair"><label>First seen from <input type="date" name="since" value="${since}"></label>
 <label>to <input type="date" name="until" value="${until}"></label></div></div>
 <button class="slim go">Search</button>
@@ -74,6 +74,7 @@ ${typeField(type)}
 }
 
 function labelStep(step: string): string {
+  if (step === 'not_over') return 'Not over'
   return step === 'all' ? 'All states' : stateWords[step as EventStep].word
 }
 

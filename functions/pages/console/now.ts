@@ -126,7 +126,7 @@ ${said === undefined ? '' : html`<p class="said good" role="status" data-said>${
 ${answered.length === 0 ? '' : answeredPart(answered, cards.length, now)}
 ${cards.length > 0 ? '' : nonePart(base, filter, health, describeLast(last, now))}
 ${groups.map((group) => section(group, all.get(group) ?? [], countText(group), now))}
-${more ? html`<p class="note">More events are open. <a href="${base}/events?step=open">Search all open events</a></p>` : ''}`
+${more ? html`<p class="note">More events are open. <a href="${base}/events?step=not_over">Search all open events</a></p>` : ''}`
 }
 
 /** No event is open, or none that the filter lets through. */

@@ -49,8 +49,13 @@ export interface Database {
 
 /** Makes what is missing. Throws FoghornError `storage_unavailable`, `storage_forbidden` or `data_version`. */
 export async function openDatabase(options: Options): Promise<Database> {
-  const { address, onLost } = options
-  const config = configFor(options)
+  const { address, onLost, readToken } = options
+  let token: string | undefined
+  const keepToken = async () => {
+    token = await readToken!()
+    return token
+  }
+  const config = configFor({ ...options, readToken: readToken && keepToken })
   const pool = new Pool({
     ...config,
     ...{ max: maxConnections, maxLifetimeSeconds: maxLifeSeconds, idleTimeoutMillis: 60_000 },
@@ -63,7 +68,11 @@ export async function openDatabase(options: Options): Promise<Database> {
   })
   const where = `${address.host}:${address.port}/${address.database}`
   const { user, password } = address
-  const mask = maskOf(password === undefined ? [] : [password, `${user}:${password}`])
+  // a database may repeat what it was sent
+  const mask = (text: string) => {
+    const known = password ?? token
+    return maskOf(known === undefined ? [] : [known, `${user}:${known}`])(text)
+  }
   let remedy = 'check that FOGHORN_DATABASE leads to a PostgreSQL that runs'
   const on = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
     let client: PoolClient | undefined

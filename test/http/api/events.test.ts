@@ -75,6 +75,7 @@ describe('one event', () => {
 
 interface ListPage {
   events: { eventId: string }[]
+  more: boolean
   cursor?: string
 }
 
@@ -103,6 +104,24 @@ describe('the list', () => {
     expect(await ids('?until=2026-11-21T12:00:01.000Z')).toEqual(['a'])
     expect(await ids('?since=2026-11-21T12:00:01.000Z')).toEqual(['c', 'b'])
     expect(await ids('?fleet=test')).toEqual([])
+  })
+
+  test('has only open ones if asked, the most urgent first', async () => {
+    const open = ['a', 'b'].map((id, i) =>
+      event({ eventId: id, notBeforeAt: world.clock.now + (20 - i) * 60_000 }),
+    )
+    const beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees(open)
+    await world.pass(60_000)
+    await beacon.sees(open)
+    expect(await ids('?open=true')).toEqual(['b', 'a'])
+    expect(await ids('?open=true&limit=1')).toEqual(['b'])
+    const { more } = (await (await get('/v1/events?open=true&limit=1')).json()) as ListPage
+    expect(more).toBe(true)
+    expect(await ids('?open=true&vm=db_*')).toEqual([])
+    for (const wrong of ['open=yes', 'open=true&since=2026-11-21']) {
+      expect((await get(`/v1/events?${wrong}`)).status).toBe(400)
+    }
   })
 
   test('of a fleet that does not exist is an error that lists those that do', async () => {

@@ -37,6 +37,7 @@ describe('the search', () => {
     ['?step=all', ['frozen', 'other', eventId]],
     ['?q=web&step=all', [eventId]],
     ['?q=WEB_0&type=Reboot&step=open', [eventId]],
+    ['?q=WEB_0&step=not_over', [eventId]],
     ['?q=c7061&step=all', [eventId]],
     ['?type=Freeze&step=all', ['frozen']],
     ['?fleet=test&q=&type=&step=open', ['other']],
