@@ -31,8 +31,8 @@ function shows(sight: Sight, listening: Listening): boolean {
 }
 
 /** Whether the newest document of a VM shows it, so that its beacon may tell Azure. */
-function isShownByBeacon({ sights }: EventRecord, listening: Listening): boolean {
-  return sights.some((one) => !isAzure(one) && shows(one, listening))
+function isShownByBeacon({ facts, sights }: EventRecord, listening: Listening): boolean {
+  return sights.some((one) => !isAzure(one) && !isElsewhere(facts, one) && shows(one, listening))
 }
 
 /** How long after an approval the relay leaves it to beacons. That one of them told Azure is only its word. */

@@ -4,6 +4,7 @@ import type { EventRecord, Unheard } from './event.ts'
 import {
   heardAt,
   isAzure,
+  isElsewhere,
   isHeard,
   isSeeing,
   type Listening,
@@ -54,9 +55,11 @@ function blindFrom(one: Sight, listening: Listening): number {
 }
 
 /** The beacons that show the event while it waits. None if Azure itself lists it: then the relay reads and tells Azure. */
-function tellers({ phase, drill, azure, sights }: EventRecord): Sight[] {
+function tellers({ phase, drill, azure, sights, facts }: EventRecord): Sight[] {
   const canRelay = azure.outside?.listed === true
   const waits = phase === 'scheduled' && drill === undefined && azure.accepted === undefined
   if (!waits || canRelay) return []
-  return sights.filter((one) => !isAzure(one) && one.missing === undefined)
+  return sights.filter(
+    (one) => !isAzure(one) && one.missing === undefined && !isElsewhere(facts, one),
+  )
 }

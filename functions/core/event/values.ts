@@ -24,6 +24,7 @@ import {
   selfNamedAfter,
   speaksForIt,
   type Word,
+  withListed,
   withName,
   withSelfNamed,
 } from './whose.ts'
@@ -49,10 +50,11 @@ export function withValues(
     ...taken,
   }
   const takesVms = names.includes('resources') || facts.resources.length === 0
-  const merged = withSelfNamed(
+  const named = withSelfNamed(
     withVms(valued, takesVms ? all : facts),
     selfNamedAfter(record, reporter, shown, { isAdded, isWeightier }, listening),
   )
+  const merged = reporter.beacon === resourceGraph ? withListed(named, shown) : named
   if (JSON.stringify(merged) === JSON.stringify(record.facts)) return record
   const learned = { ...record, facts: merged }
   // Azure sets the time of an event that had none

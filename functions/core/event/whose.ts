@@ -171,6 +171,15 @@ export function withNamedOnce(facts: Facts, names: string[]): Facts {
   return { ...rest, ...(once.length > 0 && { namedOnce: once }) }
 }
 
+/** Azure's list names them, so they are the event's own whatever they said first. */
+export function withListed(facts: Facts, listed: Facts): Facts {
+  const { namedOnce = [], ...rest } = facts
+  return withNamedOnce(
+    rest,
+    namedOnce.filter((name) => !hits(listed, name)),
+  )
+}
+
 /** Adds one more VM, in the limits of one event's names. Which others there are, their own documents say. */
 export function withName(
   { resources, vmCount }: Facts,

@@ -1,11 +1,13 @@
 // Where an event's VMs are: Azure puts no VM of another resource group into it.
 import { expect, test } from 'vitest'
+import { armLookAt } from '../../../functions/core/event/arm.ts'
 import { knownVms } from '../../../functions/core/event/drill.ts'
 import { judgeReadiness } from '../../../functions/core/event/readiness.ts'
 import { isCovered } from '../../../functions/core/event/rule-approves.ts'
 import { toScope } from '../../../functions/core/event/scope.ts'
 import { isElsewhere, readHome } from '../../../functions/core/event/sight.ts'
-import { at, facts, record, sight } from '../../support/records.ts'
+import { withListed } from '../../../functions/core/event/whose.ts'
+import { at, facts, openRecord, record, sight } from '../../support/records.ts'
 
 const vm = (resourceGroup: string, subscriptionId?: string) => ({
   ...{ beacon: 'id-web_0', resourceGroup },
@@ -34,6 +36,25 @@ test('the word of Azure and a VM without a group say nothing of a place', () => 
   expect(readHome({ beacon: 'azure', resourceGroup: 'rg' })).toBeUndefined()
   expect(readHome(vm(''))).toBeUndefined()
   expect(readHome(vm('rg', 's'))).toEqual({ resourceGroup: 'rg', subscriptionId: 's' })
+})
+
+test('the relay does not wait for a VM of another group to tell Azure', () => {
+  const decided = { decision: 'approved', how: 'link', who: 'chat', at } as const
+  const home = { resourceGroup: 'rg' }
+  const seen = (resourceGroup: string) => {
+    const sights = [sight('web_9', { resourceGroup })]
+    const shown = record({ facts: facts({ home }), sights })
+    return openRecord({ ...shown, decided: { ...decided, scope: toScope(shown, []) } } as never)
+  }
+  const nextAt = (resourceGroup: string) =>
+    armLookAt(seen(resourceGroup), { now: at, listeningSince: 0 })
+  expect([nextAt('rg'), nextAt('other')]).toEqual([at + 30_000, at + 1_000])
+})
+
+test('what a VM named alone at first is its own once Azure lists it', () => {
+  const named = { ...facts(), namedOnce: ['web_0', 'web_1'] }
+  expect(withListed(named, facts({ resources: ['web_0'] })).namedOnce).toEqual(['web_1'])
+  expect(withListed(named, facts({ resources: ['web_0', 'web_1'] })).namedOnce).toBeUndefined()
 })
 
 test('a namesake in another group says nothing of the event: not to rules, of readiness, or against an approval', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { unheard } from '../../../functions/core/event/unheard.ts'
 import { toView } from '../../../functions/core/event/view.ts'
 import { compose } from '../../../functions/core/message/message.ts'
-import { at, type Fields, openRecord, record, sight } from '../../support/records.ts'
+import { at, type Fields, facts, openRecord, record, sight } from '../../support/records.ts'
 
 const silentMs = 3 * 60_000
 const listening = (now: number, listeningSince = 0) => ({ now, listeningSince })
@@ -32,6 +32,15 @@ describe('nobody can tell Azure', () => {
       { sights: [web0, sight('web_9', { heardAt: at + 1 })] },
       silentMs + 2,
       { since: at + 1, vms: ['web_0', 'web_9'], count: 2 },
+    ],
+    [
+      'a VM of another resource group is heard, which may not tell Azure',
+      {
+        facts: facts({ home: { resourceGroup: 'rg' } }),
+        sights: [web0, sight('web_9', { heardAt: at + 1, resourceGroup: 'other' })],
+      },
+      silentMs + 1,
+      { since: at, vms: ['web_0'], count: 1 },
     ],
     ['nobody shows it yet', { sights: [] }, silentMs + 1, undefined],
     [
