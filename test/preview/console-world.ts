@@ -199,7 +199,7 @@ export async function consoleWorld(options: Options = {}): Promise<World> {
   await wish('https://autoscaler.example/events', 'Drains nodes of the batch cluster')
   await world.drain()
   if (open === 'all') await present(world, of, at)
-  else await calm(world, of, at, open === 'few')
+  else await calm(world, beacons, at, open === 'few')
   await crowd(world, further, at)
   for (const job of jobs) await job.run(world.relay)
   // what time brings, such as that nobody can tell Azure
@@ -227,9 +227,10 @@ async function crowd(world: World, count: number, at: (ms: number) => number): P
   await world.drain()
 }
 
+/** All VMs report. */
 async function calm(
   world: World,
-  of: (name: string) => FakeBeacon,
+  beacons: Map<string, FakeBeacon>,
   at: (ms: number) => number,
   isAnyOpen: boolean,
 ): Promise<void> {
@@ -237,9 +238,15 @@ async function calm(
     { eventId: idOf(1), resources: ['web_3'], notBeforeAt: at(6 * minute) },
     { eventId: idOf(2), eventType: 'Freeze', resources: ['db_1'], notBeforeAt: at(14 * minute) },
   ]
-  if (isAnyOpen) for (const one of few) await of(`prod/${one.resources[0]}`).sees([event(one)])
-  world.clock.now = at(0)
-  await world.drain()
+  beacons.set('prod/web_5', beaconIn(world, 'prod', 'web_5'))
+  for (const moment of [-minute, 0]) {
+    world.clock.now = at(moment)
+    for (const [name, beacon] of beacons) {
+      const own = few.filter(({ resources: [vm] }) => isAnyOpen && name === `prod/${vm}`)
+      await beacon.sees(own.map((one) => event(one)))
+    }
+    await world.drain()
+  }
 }
 
 async function present(

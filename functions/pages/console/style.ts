@@ -182,7 +182,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .tabs { order: 3; flex-wrap: nowrap; overflow-x: auto; flex-basis: 100%; margin: 0 -.875rem; padding: 0 .25rem }
   .whom { margin-left: auto } .whom span { display: none } .tabs a { padding: .625rem .5rem }
   .tiles { gap: .375rem } .tiles li { flex: 1 1 5rem; font-size: .875rem } .tiles a, .tiles li > span { padding: .25rem .5rem } .tiles b { display: block } .tiles small { display: none }
-  .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .kind { display: contents } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 }
+  .row { grid-template-columns: 1fr auto auto; grid-template-rows: none; gap: 0 .75rem } .row .kind { display: contents } .row .when { grid-area: 1 / 1 } .row .fleet { grid-area: 1 / 2 } .row .type { grid-area: 1 / 3 } .row .fleet, .row .type { margin: 0; padding-top: .25rem; line-height: 1.6 }
   .row .what { grid-area: 2 / 1 / 3 / -1 } .row .news { grid-area: 3 / 1 / 4 / -1 } .row .act { grid-area: 4 / 1 / 5 / -1 }
   .row .told { display: none } .act .take { background: none; border: 0; color: var(--link); font-weight: 400; min-height: 2.75rem } .act form { display: grid; grid-template-columns: 1fr 1fr; margin: .25rem 0 .375rem } .act button, .act .button { width: 100%; min-width: 0; height: 100%; padding: .375rem .25rem; font-size: .875rem; white-space: normal }
   .act form:has(.take) { grid-template-columns: 4rem 1fr 1fr } .act > .button { width: 100%; margin: .25rem 0 .375rem }
