@@ -9,7 +9,7 @@ import { describeRemedy } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
 import { mistakesInNames, pathIn } from './names.ts'
-import { listParts } from './parts.ts'
+import { findReadable } from './readable.ts'
 import { type Channel, channelSecrets, configSchema } from './schema.ts'
 
 export type { Channel }
@@ -39,7 +39,7 @@ export function readConfigWith(
   const parsed = configSchema.safeParse(filled.value, { error: describeRemedy })
   const inText = [...json.mistakes, ...filled.mistakes]
   const inForm = parsed.success ? [] : describe(parsed.error, filled)
-  const inNames = mistakesInNames(listParts(filled.value), filled, [...inText, ...inForm])
+  const inNames = mistakesInNames(findReadable(filled.value), filled, [...inText, ...inForm])
   const mistakes = [...inText, ...[...inForm, ...inNames].map((one) => withOrigin(one, filled))]
   if (mistakes.length > 0 || !parsed.success) {
     const more = mistakes.length - maxMistakes

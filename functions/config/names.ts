@@ -9,30 +9,30 @@ import { type ButtonService, buttonServices, kindNames } from '../notify/registr
 import { isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import type { Filled } from './environment.ts'
-import type { KnownChannel, KnownRoute, Parts } from './parts.ts'
+import type { KnownChannel, KnownRoute, Readable } from './readable.ts'
 import { maxReached } from './schema.ts'
 
 /** One sentence each, except for paths that have a mistake in `reported` already. */
-export function mistakesInNames(parts: Parts, filled: Filled, reported: string[]): string[] {
+export function mistakesInNames(readable: Readable, filled: Filled, reported: string[]): string[] {
   const before = new Set(reported.map(pathIn))
   const { assumed } = filled
   const mistakes = [
-    ...namesInRoutes(parts, filled),
-    ...namesOfOwners(parts, filled),
-    ...peopleThatCannotDecide(parts),
-    ...peopleThatCannotSee(parts),
-    ...(assumed.length === 0 ? subscriptionsOfFleets(parts) : []),
+    ...namesInRoutes(readable, filled),
+    ...namesOfOwners(readable, filled),
+    ...peopleThatCannotDecide(readable),
+    ...peopleThatCannotSee(readable),
+    ...(assumed.length === 0 ? subscriptionsOfFleets(readable) : []),
     // a placeholder is no id to compare with
-    ...(assumed.length === 0 ? peopleFromElsewhere(parts) : []),
-    ...namesOfFleets(parts, filled),
-    ...tooManyChannels(parts),
-    ...Object.keys(parts.channels).flatMap((name) => [
-      ...readFallback(name, parts, filled),
-      ...readBot(name, parts, filled),
-      ...addressIn(['channels', name], parts, filled),
+    ...(assumed.length === 0 ? peopleFromElsewhere(readable) : []),
+    ...namesOfFleets(readable, filled),
+    ...tooManyChannels(readable),
+    ...Object.keys(readable.channels).flatMap((name) => [
+      ...readFallback(name, readable, filled),
+      ...readBot(name, readable, filled),
+      ...addressIn(['channels', name], readable, filled),
       ...secretInTemplate(name, filled),
     ]),
-    ...Object.keys(parts.ship).flatMap((name) => addressIn(['ship', name], parts, filled)),
+    ...Object.keys(readable.ship).flatMap((name) => addressIn(['ship', name], readable, filled)),
   ]
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
 }
@@ -55,7 +55,7 @@ function unknown(
   return [`${path}: there is no ${what} ${shown}; allowed are ${quoted(allowed)}${meant}`]
 }
 
-function namesInRoutes({ routes, channels }: Parts, filled: Filled): string[] {
+function namesInRoutes({ routes, channels }: Readable, filled: Filled): string[] {
   const names = Object.keys(channels)
   // the schema reports a configuration without channels
   if (names.length === 0) return []
@@ -66,7 +66,7 @@ function namesInRoutes({ routes, channels }: Parts, filled: Filled): string[] {
   )
 }
 
-function namesOfOwners({ owners, channels }: Parts, filled: Filled): string[] {
+function namesOfOwners({ owners, channels }: Readable, filled: Filled): string[] {
   const allowed = Object.keys(channels)
   if (allowed.length === 0) return []
   return owners.flatMap(({ at, names }) =>
@@ -74,7 +74,7 @@ function namesOfOwners({ owners, channels }: Parts, filled: Filled): string[] {
   )
 }
 
-function namesOfFleets({ policy, routes, fleets }: Parts, filled: Filled): string[] {
+function namesOfFleets({ policy, routes, fleets }: Readable, filled: Filled): string[] {
   if (fleets.length === 0) return []
   const rules = [
     ...policy.map((rule, i) => ({ ...rule, at: `policy[${i}]` })),
@@ -89,7 +89,7 @@ function namesOfFleets({ policy, routes, fleets }: Parts, filled: Filled): strin
  * One commit holds all messages of an event. What an event reaches is bounded by its fleet, as any event
  * of the fleet may match any of its routes.
  */
-function tooManyChannels({ fleets, routes, channels }: Parts): string[] {
+function tooManyChannels({ fleets, routes, channels }: Readable): string[] {
   return fleets.flatMap((fleet) => {
     const own = routes.filter((route) => route.fleets.length === 0 || route.fleets.includes(fleet))
     const isKnown = (name: unknown): name is string =>
@@ -107,7 +107,7 @@ function tooManyChannels({ fleets, routes, channels }: Parts): string[] {
 }
 
 /** A subscription of a fleet is one of `azure`, and of no other fleet. */
-function subscriptionsOfFleets({ subscriptions, azureSubscriptions = [] }: Parts): string[] {
+function subscriptionsOfFleets({ subscriptions, azureSubscriptions = [] }: Readable): string[] {
   return subscriptions.flatMap(({ at, ids }, i) =>
     ids.flatMap((id, j) => {
       const other = subscriptions.slice(0, i).find((one) => one.ids.includes(id))
@@ -119,7 +119,7 @@ function subscriptionsOfFleets({ subscriptions, azureSubscriptions = [] }: Parts
   )
 }
 
-function readFallback(name: string, { channels }: Parts, filled: Filled): string[] {
+function readFallback(name: string, { channels }: Readable, filled: Filled): string[] {
   const fallback = channels[name]?.fallback
   if (typeof fallback !== 'string') return []
   const others = Object.keys(channels).filter((other) => other !== name)
@@ -131,7 +131,7 @@ function readFallback(name: string, { channels }: Parts, filled: Filled): string
   return [`${at}: a channel cannot be its own fallback; write ${quoted(others)}, or leave it out`]
 }
 
-function readBot(name: string, { channels, hasBotApp }: Parts, filled: Filled): string[] {
+function readBot(name: string, { channels, hasBotApp }: Readable, filled: Filled): string[] {
   if (channels[name]?.channelId === undefined || hasBotApp) return []
   const at = describePath(['channels', name, 'channelId'], filled.value)
   return [`${at}: the bot needs "azure" with the "clientId" of its app`]
@@ -139,10 +139,10 @@ function readBot(name: string, { channels, hasBotApp }: Parts, filled: Filled): 
 
 function addressIn(
   [part, name]: ['channels' | 'ship', string],
-  { allowNetworks, ...parts }: Parts,
+  { allowNetworks, ...readable }: Readable,
   filled: Filled,
 ): string[] {
-  const { url, endpoint } = parts[part][name] ?? {}
+  const { url, endpoint } = readable[part][name] ?? {}
   const key = endpoint === undefined ? 'url' : 'endpoint'
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
@@ -161,28 +161,28 @@ function secretInTemplate(name: string, { paths, value }: Filled): string[] {
 }
 
 /** Settings that need another one to have any effect. */
-function peopleThatCannotDecide(parts: Parts): string[] {
-  return parts.routes.flatMap((route, i) => {
+function peopleThatCannotDecide(readable: Readable): string[] {
+  return readable.routes.flatMap((route, i) => {
     const service = buttonServices.find(({ approveIn }) => approveIn === route.approveIn)
-    const mistakes = service === undefined ? [] : readButtons(parts, route, service)
+    const mistakes = service === undefined ? [] : readButtons(readable, route, service)
     return [
       ...mistakes.map((one) => `routes[${i}].approveIn: ${one}`),
-      ...listNeeds(parts, route).map((one) => `routes[${i}].approvers: ${one}`),
+      ...listNeeds(readable, route).map((one) => `routes[${i}].approvers: ${one}`),
     ]
   })
 }
 
 /** What the approvers of a route need to decide. */
-function listNeeds(parts: Parts, { approvers }: KnownRoute): string[] {
+function listNeeds(readable: Readable, { approvers }: KnownRoute): string[] {
   const has = (how: string) => approvers.some((one) => one.startsWith(`${how}:`))
   const services = buttonServices.filter(({ person }) => person === undefined)
   const named = services.map(({ approveIn }) => approveIn)
-  const inMessages = parts.routes.some(({ approveIn }) => approveIn && named.includes(approveIn))
+  const inMessages = readable.routes.some(({ approveIn }) => approveIn && named.includes(approveIn))
   const signIn = `Entra users need "signIn" with their tenantId, or a route with "approveIn": ${quoted(named)}`
   return [
-    ...(!parts.hasSignIn && !inMessages && has('entra') ? [signIn] : []),
+    ...(!readable.hasSignIn && !inMessages && has('entra') ? [signIn] : []),
     ...buttonServices.flatMap(({ how, app, service }) =>
-      app === undefined || parts.apps.includes(app.key) || !has(how)
+      app === undefined || readable.apps.includes(app.key) || !has(how)
         ? []
         : [`${service} users need "${app.key}" with ${app.keys}`],
     ),
@@ -191,7 +191,7 @@ function listNeeds(parts: Parts, { approvers }: KnownRoute): string[] {
 
 /** What messages with buttons need. */
 function readButtons(
-  { channels, apps }: Parts,
+  { channels, apps }: Readable,
   { channels: names }: KnownRoute,
   { approveIn, app, needs, mayBeIn }: ButtonService,
 ): string[] {
@@ -209,14 +209,14 @@ function readButtons(
   ]
 }
 
-function peopleThatCannotSee({ viewers, hasSignIn }: Parts): string[] {
+function peopleThatCannotSee({ viewers, hasSignIn }: Readable): string[] {
   if (hasSignIn) return []
   const named = viewers.filter(({ names }) => names.length > 0)
   return named.map(({ at }) => `${at}: people need "signIn" with their tenantId to see the console`)
 }
 
 /** Entra users of another tenant cannot sign in. Users of a service may share a channel across teams. */
-function peopleFromElsewhere({ routes, viewers, tenantId, channels }: Parts): string[] {
+function peopleFromElsewhere({ routes, viewers, tenantId, channels }: Readable): string[] {
   const lists = [
     ...routes.map(({ approvers }, i) => ({ at: `routes[${i}].approvers`, names: approvers })),
     ...viewers,

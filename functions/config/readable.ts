@@ -1,4 +1,4 @@
-// The readable parts of a configuration, for the checks of names: other parts may have errors.
+// What is readable of a configuration, for the checks of names: the rest may have errors.
 import type { z } from 'zod'
 import { describePath } from '../../shared/errors.ts'
 import { apps, buttonServices } from '../notify/registry.ts'
@@ -23,8 +23,8 @@ export interface KnownRoute {
   approveIn?: string | undefined
 }
 
-/** The readable parts of a configuration. Other parts may have errors. */
-export interface Parts {
+/** What is readable of a configuration. The rest may have errors. */
+export interface Readable {
   channels: Record<string, KnownChannel>
   ship: Record<string, KnownChannel>
   fleets: string[]
@@ -48,7 +48,7 @@ export interface Parts {
   tenantId?: string | undefined
 }
 
-export function listParts(value: unknown): Parts {
+export function findReadable(value: unknown): Readable {
   const top = readEntries(value)
   const { channels, fleets, policy, routes, allowNetworks, signIn } = top
   const { shape } = configSchema
