@@ -63,7 +63,7 @@ Example:
     const database = await openDatabase({ address, certificates, onLost: () => {} }).catch(refused)
     try {
       // the rows of another version
-      const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID(), sum: crc32 })
+      const rowsThere = new PostgresRows({ query: database.query, nonce: randomUUID() })
       await new RelayStore({ rows: rowsThere, newId: randomUUID, random: Math.random }).open()
       const rows =
         to === 'file' ? await toFile(database, path, owner) : await toPostgres(path, database)

@@ -95,7 +95,7 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
     options: { reason: text, fleet: text, yes: flag },
     words: { least: 1, most: 1 },
     async run({ options: { reason, fleet, yes }, words: [name = ''], io }) {
-      const chosen = chosenBy(name, await listOpen(io, fleet))
+      const chosen = chosenBy(name, await listMeant(io, name, fleet))
       const path = `/v1/events/${encodeURIComponent(chosen.fleet)}/${encodeURIComponent(chosen.eventId)}`
       const read = await ask(io, path)
       const event = (await read.json()) as PublicEvent
@@ -162,8 +162,33 @@ interface Page {
 
 async function listOpen(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
   const { events, more } = await readPage(io, fleet, { open: 'true' })
-  if (more) io.note('More events are open. --fleet NAME lists those of one fleet.')
+  if (more) io.note(`More events are open than these ${events.length}, the most urgent ones.`)
   return events
+}
+
+/** The open events that the word may mean, also behind the end of the list. */
+async function listMeant(io: Io, name: string, fleet: string | undefined): Promise<PublicEvent[]> {
+  const { events, more } = await readPage(io, fleet, { open: 'true' })
+  if (!more) return events
+  const { events: ofVm } = await readPage(io, fleet, { open: 'true', vm: name })
+  const known = events.some(({ eventId }) => eventId === name.toLowerCase())
+  const whole = known || fleet === undefined ? [] : await readWhole(io, fleet, name)
+  const all = [...events, ...ofVm, ...whole].map((one): [string, PublicEvent] => [
+    `${one.fleet} ${one.eventId}`,
+    one,
+  ])
+  return [...new Map(all).values()]
+}
+
+/** The event with this id, if it is open. */
+async function readWhole(io: Io, fleet: string, id: string): Promise<PublicEvent[]> {
+  const path = `/v1/events/${encodeURIComponent(fleet)}/${encodeURIComponent(id)}`
+  try {
+    return [(await (await ask(io, path)).json()) as PublicEvent].filter(isOpen)
+  } catch {
+    // the word is no whole id
+    return []
+  }
 }
 
 async function listPast(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {

@@ -232,11 +232,16 @@ export class Events {
       ),
     ]
     const found = (await together(works)).flat()
-    const read = await inSlices(found, pause, (slice) => readMany(this.#parts, slice))
-    await rows.tidy(
-      found.filter((entry, i) => !isNamed(entry, read[i])),
-      now,
-    )
+    // one row has several of these entries
+    const byRow = Map.groupBy(found, ({ partition, row }) => `${partition} ${row}`)
+    const unnamed = await inSlices([...byRow.values()], pause, async (slice) => {
+      const read = await readMany(
+        this.#parts,
+        slice.map(([first]) => first!),
+      )
+      return slice.flatMap((own, i) => own.filter((entry) => !isNamed(entry, read[i])))
+    })
+    await rows.tidy(unnamed, now)
   }
 
   async openEntries(fleets: readonly string[]): Promise<{ entry: Found; need: Need }[]> {
@@ -297,8 +302,8 @@ export class Events {
       const notification = { moment, at, event }
       return [{ position: Number(entry.key), id, notification }]
     })
-    const isWhole = first === -1 && found.length === limit
-    return isWhole ? { known, next: Number(found.at(-1)!.key) } : { known }
+    const isFull = first === -1 && found.length === limit
+    return isFull ? { known, next: Number(found.at(-1)!.key) } : { known }
   }
 
   /** A position: what is committed from now on is behind it. */

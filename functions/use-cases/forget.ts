@@ -29,10 +29,11 @@ export async function forgetOld({
   const forgotten = await store.forget(before, maxPerStep, asOf - beaconDays * dayMs)
   if (forgotten > 0) log.info('forgotten', { rows: forgotten })
   const isMore = forgotten >= maxPerStep
-  if (!isMore) await store.tidy(Object.keys(config.fleets), now)
+  if (isMore) return 'more'
   // in a conflict, another worker has just noted the same
-  if (!isMore) await forgottenRow.write(store, { asOf }, last?.version ?? 0)
-  return isMore ? 'more' : 'done'
+  await forgottenRow.write(store, { asOf }, last?.version ?? 0)
+  await store.tidy(Object.keys(config.fleets), now)
+  return 'done'
 }
 
 export const forgetting: Job = { everyMs: { free: hourMs, paid: hourMs }, run: forgetOld }

@@ -8,6 +8,7 @@ import { type EventRecord, phases } from '../core/event/event.ts'
 import { describeExtent, maxAnswerVmBytes } from '../core/event/hit-vms.ts'
 import { listPublicSights, type PublicSight, publicView } from '../core/event/public-view.ts'
 import { type EventView, toView } from '../core/event/view.ts'
+import { maxOpenOfFleet } from '../core/limits.ts'
 import { matchEvent } from '../core/rules/match.ts'
 import { fromBase64Url, toBase64Url } from '../links/link.ts'
 import { listChoices, wholeNumber } from '../schema/checks.ts'
@@ -15,8 +16,6 @@ import type { EventKey } from '../store/store.ts'
 import type { Relay } from './relay.ts'
 
 const maxPage = 200
-/** Open events of all fleets that one request looks at. */
-const maxOpen = 2_000
 const usualPage = 50
 /** Bytes of the events of one page, as JSON. One event may have 40 kB of names. */
 const maxPageBytes = 2_000_000
@@ -50,8 +49,8 @@ export const pageQuery = z
       .literal('true', 'write open=true, or leave it out')
       .optional()
       .describe(
-        'Only open events, those to decide first and then by NotBefore, in one page without a cursor: ' +
-          'leave out `since`, `until` and `cursor`.',
+        'Only open events: first those that nobody has decided, each group by NotBefore. They are one page ' +
+          'without a cursor: leave out `since`, `until` and `cursor`.',
       ),
     since: time('Only events that were first seen at this time or later.'),
     until: time('Only events that were first seen before this time.'),
@@ -110,14 +109,17 @@ async function readOpen(
   const events: string[] = []
   let bytes = 0
   let more = false
+  const wanted = fleet === undefined ? fleets : [fleet]
+  const isFiltered = Object.keys(filter).length > 0
+  const most = isFiltered ? wanted.length * maxOpenOfFleet : limit + 1
   // each becomes text at once: a record may have 400 kB
-  await store.listOpen(fleet === undefined ? fleets : [fleet], maxOpen, (record) => {
-    if (!passes(record, filter)) return false
+  await store.listOpen(wanted, most, (record) => {
+    if (more || !passes(record, filter)) return false
     const found = JSON.stringify(publicView(toView(record)))
     bytes += new TextEncoder().encode(found).length
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
-    more ||= isFull
-    if (!isFull) events.push(found)
+    if (isFull) more = true
+    else events.push(found)
     return false
   })
   return { events, more }

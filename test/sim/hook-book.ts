@@ -160,7 +160,9 @@ export class HookBook {
     const name = `${key} ${epoch}`
     for (const [other, held] of this.#held) {
       if (other === name && ended !== undefined) {
-        this.#held.set(name, { ...held, endedAt: ended.at, resources: facts.resources })
+        // what it grew by had no turn
+        const resources = held.resources.filter((vm) => facts.resources.includes(vm))
+        this.#held.set(name, { ...held, endedAt: ended.at, resources })
       } else if (other.startsWith(`${key} `) && other !== name) this.#held.delete(other)
     }
     if (slot?.state === 'waits' && slot.behind.length > 0)

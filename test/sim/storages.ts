@@ -1,6 +1,5 @@
 // What the relays of a world keep their rows in. Each process has its own view of it: slow, deadly, and
 // watched. A call of SQLite is one step; a call of the store on Azure is many, and may end after each.
-import { crc32 } from 'node:zlib'
 import type { Settlement } from '../../functions/core/delivery/attempt.ts'
 import type { Claimed } from '../../functions/core/delivery/delivery.ts'
 import { AzureRows } from '../../functions/store/azure/rows.ts'
@@ -44,7 +43,7 @@ export const storages = {
   postgres(kernel: Kernel, { postgresPort }: Ground): Storage {
     if (postgresPort === undefined) throw new Error(postgresNeeded)
     const database = ownDatabase(postgresPort)
-    const rows = new PostgresRows({ query: database.query, nonce: 'world', sum: crc32 })
+    const rows = new PostgresRows({ query: database.query, nonce: 'world' })
     return stepByStep(kernel, rows, () => database.drop())
   },
 

@@ -7,7 +7,6 @@ import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { crc32 } from 'node:zlib'
 import { Client, Pool } from 'pg'
 import { readDatabaseAddress } from '../../functions/store/postgres/address.ts'
 import { type Database, openDatabase } from '../../functions/store/postgres/connect.ts'
@@ -176,7 +175,7 @@ export async function connect(address: string): Promise<Database> {
 }
 
 export function postgresRows({ query }: Pick<Database, 'query'>): PostgresRows {
-  return new PostgresRows({ query, nonce: randomUUID(), sum: crc32 })
+  return new PostgresRows({ query, nonce: randomUUID() })
 }
 
 let shared: Promise<Postgres> | undefined

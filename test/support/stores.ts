@@ -72,7 +72,6 @@ export function openTestStore(path: string | undefined, now: () => number): Test
     const rows = new PostgresRows({
       query: database.query,
       nonce: randomUUID(),
-      sum: crc32,
       lagMs: 0,
     })
     // that a page was opened is noted

@@ -130,7 +130,7 @@ function endedByDocuments(record: OpenRecord, listening: Listening): Ended {
   const isDoubtful =
     isShownByAffected(record, listening) ||
     isOnlookersWord(record) ||
-    isStillScheduled(record) ||
+    isStillScheduled(record, listening) ||
     isShownBySelfNamed(record, listening)
   const doubt = isDoubtful ? { by: 'doubt' as const } : {}
   if (record.phase === 'started') {
@@ -150,8 +150,12 @@ function isShownByAffected({ facts, sights }: OpenRecord, listening: Listening):
   return seeing.length > 0 && seeing.every(({ lacksSince }) => lacksSince === undefined)
 }
 
-/** A VM that has shown it as its own goes on showing it as Scheduled: those that lack it may have named themselves. */
-function isStillScheduled({ sights }: OpenRecord): boolean {
+/**
+ * The last document of a VM that has shown it as its own has it as Scheduled: those that lack it may have named
+ * themselves. From NotBefore on, such a document lags.
+ */
+function isStillScheduled({ facts, sights }: OpenRecord, { now }: Listening): boolean {
+  if ((facts.notBeforeAt ?? never) <= now) return false
   return sights.some(
     ({ isHit, missing, shows }) =>
       isHit === true && missing === undefined && shows.status === 'Scheduled',

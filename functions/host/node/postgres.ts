@@ -1,7 +1,6 @@
 // A relay on Node whose rows are in PostgreSQL. Loaded only then: the library is no part of a usual start.
 import { createHash, randomUUID } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
-import { crc32 } from 'node:zlib'
 import { FoghornError, messageOf } from '../../../shared/errors.ts'
 import type { Log } from '../../../shared/log.ts'
 import { buildKey } from '../../store/keys.ts'
@@ -39,11 +38,6 @@ export async function openPostgres(options: Options): Promise<Storage> {
   const database = await openDatabase({ address, readToken, certificates, onLost })
   try {
     const hints = new SharedHints(id, (text) => database.tell(text))
-    let damage: string | undefined
-    const onDamaged = (sentence: string) => {
-      if (damage === undefined) log.error('database_damaged', { error: sentence })
-      damage = sentence
-    }
     const query: Database['query'] = async (text, values) => {
       const isChange = text === sql.change
       try {
@@ -55,7 +49,7 @@ export async function openPostgres(options: Options): Promise<Storage> {
         throw error
       }
     }
-    const rows = new PostgresRows({ query, nonce: id, sum: crc32, onDamaged })
+    const rows = new PostgresRows({ query, nonce: id })
     await checkOwner(rows, linkKeys)
     await database.listen(
       (text) => hints.hear(text),
@@ -68,7 +62,7 @@ export async function openPostgres(options: Options): Promise<Storage> {
       async troubles() {
         if (writes === 'fail')
           throw new FoghornError('storage_unavailable', 'the database takes no changes')
-        return damage === undefined ? [] : [damage]
+        return []
       },
       async close() {
         await hints.close()

@@ -95,7 +95,8 @@ const getEvent = route({
   path: '/v1/events/{fleet}/{eventId}',
   name: 'getEvent',
   summary: 'Reads one event, with its history, its deliveries and the VMs that saw it.',
-  about: 'The header `ETag` changes with what a decision is about: see `If-Match` there.',
+  about:
+    'The header `ETag` changes with what people decide about. `decideEvent` takes it as `If-Match`.',
   group: 'Events',
   caller: 'read',
   answers: { 200: { about: 'The event.', schema: wholeEvent } },
@@ -163,7 +164,7 @@ const postDecision = route({
     ({ relay }) =>
     async (c, { params, body }) => {
       const key = keyIn(params)
-      const seen = quoted.exec(c.req.header('if-match') ?? '')?.[1]
+      const seen = readStamp(c.req.header('if-match'))
       const access = readAccess(c)
       const shown = seesFleet(access, key.fleet) ? await relay.store.readEvent(key) : undefined
       if (shown === undefined) return unknownEvent(c, key)
@@ -180,8 +181,11 @@ const postDecision = route({
 })
 
 const refusals: Partial<Record<Decided['outcome'], number>> = { busy: 503, moved_on: 412 }
-/** The value of `If-Match`. A proxy that compresses makes an ETag weak. */
-const quoted = /^(?:W\/)?"(.*)"$/
+/** What `If-Match` names. A proxy that compresses makes an ETag weak. */
+function readStamp(ifMatch: string | undefined): string | undefined {
+  if (ifMatch === undefined || ifMatch === '*') return undefined
+  return /^(?:W\/)?"(.*)"$/.exec(ifMatch)?.[1] ?? ifMatch
+}
 
 const whyNot: Record<Exclude<Decided['outcome'], 'decided'>, (record: EventRecord) => string> = {
   already_approved: before,

@@ -42,7 +42,8 @@ export function historyBody({ base, fleets, filter, events, after, next, partial
   }
   const own: Record<string, string> = after === undefined ? {} : { after }
   const { step, ...others } = filter
-  const isFiltered = Object.values(others).some((value) => value !== '')
+  const isFiltered =
+    !['', 'all'].includes(step) || Object.values(others).some((value) => value !== '')
   const which = step === '' ? 'event that has ended' : 'event'
   const none = isFiltered
     ? `No ${which} matches. Try fewer filters, or a shorter name.`

@@ -13,7 +13,7 @@ import {
   type Rows,
   toFound,
 } from '../rows.ts'
-import { buildSeal, type Sum, toRow } from '../seal.ts'
+import { toRow } from '../seal.ts'
 import { sql } from './schema.ts'
 
 /**
@@ -60,10 +60,6 @@ interface Options {
   query: Query
   /** A text that no other process used on this database. It makes versions unique. */
   nonce: string
-  /** PostgreSQL before 18 keeps no checksums, unless it was told to. */
-  sum: Sum
-  /** Called once for a part that cannot be read. */
-  onDamaged?: (sentence: string) => void
   lagMs?: number
 }
 
@@ -72,34 +68,24 @@ export class PostgresRows implements Rows {
   readonly positions = new Positions()
   readonly #query: Query
   readonly #nonce: string
-  readonly #sum: Sum
-  readonly #onDamaged: (sentence: string) => void
   #waiting: Unit[] = []
   #writes = 0
   #versions = 0
 
-  constructor({ query, nonce, sum, onDamaged = () => {}, lagMs = usualLagMs }: Options) {
+  constructor({ query, nonce, lagMs = usualLagMs }: Options) {
     this.#query = query
     this.#nonce = nonce
-    this.#sum = sum
-    this.#onDamaged = onDamaged
     this.lagMs = lagMs
   }
 
   async read(partition: string, row: string): Promise<Row | undefined> {
     const [found] = await this.#query(sql.read, [partition, row])
-    return found && this.#toRow(found)
+    return found && toRow(undefined, found)
   }
 
   async list(partition: string, from: string, to: string, limit?: number): Promise<Row[]> {
     const found = await this.#query(sql.list, [partition, from, to, limit ?? null])
-    return found.flatMap((one) => {
-      try {
-        return [this.#toRow(one)]
-      } catch {
-        return []
-      }
-    })
+    return found.flatMap((one) => toRow(undefined, one) ?? [])
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
@@ -109,10 +95,6 @@ export class PostgresRows implements Rows {
 
   /** A transaction writes rows and entries, so every entry is named. */
   async tidy(): Promise<void> {}
-
-  tellDamaged(sentence: string): void {
-    this.#onDamaged(sentence)
-  }
 
   async change(
     partition: string,
@@ -183,25 +165,14 @@ export class PostgresRows implements Rows {
     }
     const { kind, body } = change
     const keys = (kind === 'put' ? undefined : change.keys) ?? []
-    const text = keys.length === 0 ? '' : JSON.stringify(keys)
-    const seal = buildSeal(this.#sum, { partition, row, keys: text, body })
-    const version = `${this.#nonce}-${++this.#versions}${seal}`
+    const version = `${this.#nonce}-${++this.#versions}`
     const before = kind === 'replace' ? change.was.keys : []
     const sent = {
-      ...{ kind, row, version, body, keys: text },
+      ...{ kind, row, version, body, keys: keys.length === 0 ? '' : JSON.stringify(keys) },
       ...(kind === 'replace' && { was: change.was.version }),
       ...entriesOf(before, keys),
     }
     return { sent, row: { partition, row, body, keys, version } }
-  }
-
-  #toRow(found: Record<string, unknown>): Row {
-    const whole = toRow(this.#sum, found)
-    if (whole !== undefined) return whole
-    const what = `row "${found.row}" of "${found.partition}" in PostgreSQL is damaged`
-    const error = new FoghornError('data_damaged', `${what}. Restore a backup of the database.`)
-    this.#onDamaged(error.message)
-    throw error
   }
 }
 
