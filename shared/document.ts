@@ -220,9 +220,21 @@ export function parseDocument(
 }
 
 /** Whether the event hits the VM. Whole names are compared: `vm1` is not `vm10`. */
-export function hits(event: Pick<ScheduledEvent, 'resources'>, vmName: string): boolean {
+export function hits({ resources }: Pick<ScheduledEvent, 'resources'>, vmName: string): boolean {
   const wanted = vmName.toLowerCase()
-  return event.resources.some((resource) => resource.toLowerCase() === wanted)
+  if (resources.length > few) return lowerNames(resources).has(wanted)
+  return resources.some((resource) => resource.toLowerCase() === wanted)
+}
+
+/** So many names are compared as fast as they are looked up. */
+const few = 8
+/** The names of longer lists, which nobody changes. */
+const known = new WeakMap<readonly string[], Set<string>>()
+
+function lowerNames(names: readonly string[]): Set<string> {
+  const lower = known.get(names) ?? new Set(names.map((name) => name.toLowerCase()))
+  known.set(names, lower)
+  return lower
 }
 
 /** Sorts the events: those that hit the VM come first, then the others. */

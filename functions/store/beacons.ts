@@ -1,9 +1,11 @@
 // Beacons, one partition for each fleet.
 import { FoghornError } from '../../shared/errors.ts'
+import { inSlices } from '../../shared/slices.ts'
 import { beaconCount, type Count, total, withFewVersions } from '../core/counts.ts'
 import { type Beacon, type ListedBeacon, listedFields } from '../core/event/beacon.ts'
 import { shownState } from '../core/event/beacon-state.ts'
-import { buildKey, findEnd, findStart, justAfter, timeKey } from './keys.ts'
+import type { Events } from './events.ts'
+import { buildKey, eventPartition, findEnd, findStart, justAfter, timeKey } from './keys.ts'
 import { dueIn, type Parts, readMany, unlessDamaged } from './parts.ts'
 import {
   type Change,
@@ -193,12 +195,20 @@ export class Beacons {
   async forget(
     before: number,
     limit: number,
-    isOpen: (key: EventKey) => Promise<boolean>,
+    events: Pick<Events, 'openPartitions'>,
   ): Promise<number> {
-    const { rows, together } = this.#parts
+    const { rows, together, pause } = this.#parts
     const found = await rows.find(heardIndex, '', timeKey(before), limit)
-    const works = found.map((entry) => () => this.#forgetOne(entry, before, isOpen))
-    return (await together(works)).filter((isGone) => isGone).length
+    const open = new Map<string, Promise<Set<string>>>()
+    const isOpen = async (key: EventKey) => {
+      const ofFleet = open.get(key.fleet) ?? events.openPartitions(key.fleet)
+      open.set(key.fleet, ofFleet)
+      return (await ofFleet).has(eventPartition(key))
+    }
+    const gone = await inSlices(found, pause, async (slice) =>
+      together(slice.map((entry) => () => this.#forgetOne(entry, before, isOpen))),
+    )
+    return gone.filter((isGone) => isGone).length
   }
 
   async #forgetOne(

@@ -200,6 +200,12 @@ export class Events {
     return found.map((entry) => ({ entry, at: Number(entry.key.split('|')[0]) }))
   }
 
+  /** The partitions of a fleet's open events. */
+  async openPartitions(fleet: string): Promise<Set<string>> {
+    const found = await this.#parts.rows.find(buildKey('open', fleet), '', end, maxOpenOfFleet)
+    return new Set(found.map(({ partition }) => partition))
+  }
+
   async countOpen(fleet: string, beacon: string): Promise<OpenCounts> {
     const all = await this.#parts.rows.find(buildKey('open', fleet), '', end, maxOpenOfFleet)
     const own = all.filter(({ key }) => key.startsWith(findStart(beacon)))

@@ -3,9 +3,11 @@ import { endedIndex, toStoredDeliveries } from './delivery-rows.ts'
 import { eventRow } from './events.ts'
 import { justAfter, timeKey } from './keys.ts'
 import { type Parts, unlessDamaged } from './parts.ts'
-import { type Found, isNamed, maxChanges, type Row } from './rows.ts'
+import { type Found, isNamed, type Row } from './rows.ts'
 
 const pageSize = 100
+/** Rows that one transaction removes: a large event has many of 100 kB. */
+const rowsAtOnce = 25
 /** Pages of one call, because pending deliveries stay. */
 const maxPages = 50
 /** Transactions to remove one event. The next call removes the rest. */
@@ -20,16 +22,16 @@ export class Forgetting {
 
   /** What ended before a time, the oldest first. Returns how many it removed. */
   async ended(before: number, limit: number): Promise<number> {
-    const { rows, together } = this.#parts
+    const { rows, pause } = this.#parts
     let removed = 0
     let from = ''
     for (let page = 0; page < maxPages && removed < limit; page++) {
       const found = await rows.find(endedIndex, from, timeKey(before), pageSize)
-      for (let i = 0; i < found.length && removed < limit; ) {
-        const some = found.slice(i, i + limit - removed)
-        i += some.length
-        const works = some.map((entry) => () => unlessDamaged(() => this.#forgetOne(entry, before)))
-        removed += (await together(works)).filter((done) => done).length
+      for (const entry of found) {
+        if (removed >= limit) break
+        // one at a time: large events would fill the memory
+        await pause()
+        if (await unlessDamaged(() => this.#forgetOne(entry, before))) removed += 1
       }
       if (found.length < pageSize) break
       from = justAfter(found.at(-1)!.key)
@@ -59,11 +61,9 @@ export class Forgetting {
     const { partition } = first
     let event = first
     for (let step = 0; step < maxSteps; step++) {
-      const others = (await rows.list(partition, '', '~', maxChanges)).filter(
-        ({ row }) => row !== eventRow,
-      )
-      const removals = others
-        .slice(0, maxChanges - 1)
+      if (step > 0) await this.#parts.pause()
+      const removals = (await rows.list(partition, '', '~', rowsAtOnce))
+        .filter(({ row }) => row !== eventRow)
         .map((was) => ({ kind: 'remove' as const, was }))
       if (removals.length === 0) {
         const removed = await rows.change(partition, [{ kind: 'remove', was: event }])

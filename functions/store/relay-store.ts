@@ -12,11 +12,11 @@ import { Edits, type Gather, type Wait } from './edits.ts'
 import { Events } from './events.ts'
 import { Forgetting } from './forget.ts'
 import { buildKey } from './keys.ts'
-import { together as atOnce, type Parts, type Together, unlessDamaged } from './parts.ts'
+import { together as atOnce, type Parts, type Together } from './parts.ts'
 import { insertOrReplace, type Rows } from './rows.ts'
 import { Searches } from './searches.ts'
 import { SmallRows } from './small-rows.ts'
-import type { Commit, EventKey, Pacing, Store } from './store.ts'
+import type { Commit, Pacing, Store } from './store.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 const formatVersion = 5
@@ -164,14 +164,7 @@ export class RelayStore implements Store {
 
   async forget(before: number, limit: number, unheardSince = before) {
     const events = await this.#forgetting.ended(before, limit)
-    const isOpen = async (key: EventKey) => {
-      const found = await unlessDamaged(async () => [await this.readEvent(key)])
-      // nobody knows of a damaged one
-      if (found === undefined) return true
-      const [record] = found
-      return record !== undefined && record.ended === undefined
-    }
-    return events + (await this.#beacons.forget(unheardSince, limit, isOpen))
+    return events + (await this.#beacons.forget(unheardSince, limit, this.#events))
   }
 
   async nextDueAt(pacing: Pacing): Promise<number | undefined> {

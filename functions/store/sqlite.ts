@@ -34,6 +34,9 @@ const sql = {
   read: 'SELECT partition, row, version, keys, body FROM rows WHERE partition = ? AND row = ?',
   list: `SELECT partition, row, version, keys, body FROM rows
     WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
+  /** From the index alone, whose pages are others than those of the rows. */
+  names: `SELECT row FROM rows
+    WHERE partition = ? AND row >= ? AND row < ? ORDER BY row LIMIT ?`,
   version: 'SELECT version FROM rows WHERE partition = ? AND row = ?',
   insert: 'INSERT INTO rows (version, keys, body, partition, row) VALUES (?, ?, ?, ?, ?)',
   replace: 'UPDATE rows SET version = ?, keys = ?, body = ? WHERE partition = ? AND row = ?',
@@ -115,15 +118,38 @@ export class SqlRows implements Rows {
     const rows: Row[] = []
     for (let start = from; ; ) {
       const most = limit < 0 ? limit : limit - rows.length
-      const found = this.#db.all(sql.list, partition, start, to, most)
+      const { found, count, last } = this.#findPage(partition, start, to, most)
       for (const one of found) {
         const row = toRow(this.#sum, one)
         if (row === undefined) this.#damaged(one)
         else rows.push(row)
       }
       // others take the place of those that are damaged
-      if (limit < 0 || found.length < most || rows.length === limit) return rows
-      start = justAfter(String(found.at(-1)!.row))
+      if (limit < 0 || count < most || rows.length === limit) return rows
+      start = justAfter(String(last))
+    }
+  }
+
+  /** `count`: with those that cannot be read. `last`: the name of the last one. */
+  #findPage(partition: string, from: string, to: string, most: number) {
+    try {
+      const found = this.#db.all(sql.list, partition, from, to, most)
+      return { found, count: found.length, last: found.at(-1)?.row }
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      // one page of the file cannot be read, and has a few of them
+      const names = this.#db.all(sql.names, partition, from, to, most).map(({ row }) => String(row))
+      const found = names.flatMap((row) => this.#unlessDamaged(partition, row))
+      return { found, count: names.length, last: names.at(-1) }
+    }
+  }
+
+  #unlessDamaged(partition: string, row: string): Columns[] {
+    try {
+      return this.#db.all(sql.read, partition, row)
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      return []
     }
   }
 

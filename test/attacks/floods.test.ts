@@ -181,6 +181,35 @@ describe('the address for Event Grid', () => {
     expect(turns).toBe(0)
   })
 
+  test('many small reports of one fleet at once: sixteen joins wait for nobody, the others take turns', async () => {
+    let turns = 0
+    const pause = world.relay.host.pause
+    world.relay.host.pause = async () => {
+      turns += 1
+      await pause()
+    }
+    world.app = createApp(world.relay)
+    // all are under way before the first one is stored
+    const { commit } = world.store
+    Object.assign(world.store, {
+      commit: async (...of: Parameters<typeof commit>) => {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return commit(...of)
+      },
+    })
+    const sent = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, i) =>
+          new FakeBeacon(world, `vm_${i}`).sees([event({ eventId: randomUUID() })]),
+        ),
+      )
+    await sent(16)
+    expect(turns).toBe(0)
+    await sent(40)
+    expect(turns).toBeGreaterThanOrEqual(24)
+    Object.assign(world.store, { commit })
+  })
+
   test('bodies that never end keep nobody else waiting', async () => {
     const { token } = await makeToken(world, { name: 'slow', scopes: ['report'] })
     const headers = { authorization: `Bearer ${token}`, 'content-length': '1000' }

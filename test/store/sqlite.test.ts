@@ -20,7 +20,7 @@ import { checkBackup, explainDisk, openFile } from '../../functions/store/sqlite
 import { messageOf } from '../../shared/errors.ts'
 import { claim } from '../support/claims.ts'
 import { newFolder } from '../support/folder.ts'
-import { at, commitOf, delivery, key, record } from '../support/records.ts'
+import { at, beaconOf, commitOf, delivery, key, record } from '../support/records.ts'
 import { openStore, storeOver, type TestStore } from '../support/stores.ts'
 import { storeContract } from './contract.ts'
 import { rowsContract } from './rows-contract.ts'
@@ -173,6 +173,22 @@ describe('a flipped bit', () => {
     file.close()
   })
 
+  test('a page of the file that cannot be read: a list has the rows of the others', async () => {
+    const { file, rows, told } = await withRow()
+    await rows.change('p', [{ kind: 'insert', row: 'c', body: '1' }])
+    const all = file.all.bind(file)
+    file.all = (text, ...values) => {
+      const readsBodies = text.includes('body FROM rows')
+      // a list, or the row itself
+      if (readsBodies && (values.length > 2 || values[1] === 'a')) throw file.damaged('a page')
+      return all(text, ...values)
+    }
+    expect((await rows.list('p', '', '~')).map(({ row }) => row)).toEqual(['b', 'c'])
+    expect((await rows.list('p', '', '~', 2)).map(({ row }) => row)).toEqual(['b', 'c'])
+    expect(told[0]).toContain('a page in')
+    file.close()
+  })
+
   test('what cannot be read stops nothing that is tidied beside it', async () => {
     const { file, rows, told } = await withRow()
     const [found] = await rows.find('due', '', '~', 9)
@@ -224,6 +240,22 @@ describe('a flipped bit', () => {
     expect(await rows.find('due', '', '~', 9)).toEqual([])
     file.close()
   })
+})
+
+test('a beacon that saw many events is forgotten without reading one of them', async () => {
+  const file = openFile(newPath())
+  const store = storeOver(new SqlRows(file, { nonce: 'a' }))
+  const sees = Array.from({ length: 50 }, (_, i) => `e-${i}`)
+  await store.writeBeacon(beaconOf('old', { heardAt: at - 5, sees }))
+  const read: string[] = []
+  const all = file.all.bind(file)
+  file.all = (text, ...values) => {
+    read.push(String(values[0]))
+    return all(text, ...values)
+  }
+  expect(await store.forget(at, 9)).toBe(1)
+  expect(read.filter((partition) => partition.startsWith('event|'))).toEqual([])
+  file.close()
 })
 
 test('a backup whose index lacks a row of its table is refused', async () => {

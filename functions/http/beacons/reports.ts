@@ -36,7 +36,8 @@ type Needed = Pick<Shared, 'relay' | 'refusals' | 'reportDoor'>
 
 export function createTakeReport(shared: Needed): TakeReport {
   const noteVersion = createVersionNotes(shared.relay)
-  return (incoming) => takeReport(shared, noteVersion, incoming)
+  const fewAtOnce = createFewAtOnce()
+  return (incoming) => takeReport({ ...shared, noteVersion, fewAtOnce }, incoming)
 }
 
 const postReport = route({
@@ -82,9 +83,13 @@ function createVersionNotes({ log }: Relay): NoteVersion {
 const maxWaiting = { large: 1_000, huge: 100 }
 const hugeBytes = 64 * 1024
 
+interface Taking extends Needed {
+  noteVersion: NoteVersion
+  fewAtOnce: ReturnType<typeof createFewAtOnce>
+}
+
 async function takeReport(
-  { relay, refusals, reportDoor }: Needed,
-  noteVersion: NoteVersion,
+  { relay, refusals, reportDoor, noteVersion, fewAtOnce }: Taking,
   incoming: Incoming,
 ): ReturnType<TakeReport> {
   const { length } = incoming.text
@@ -106,9 +111,8 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const inTurn = inTurnAfterFew(length <= usualBytes, turnOf(fleet), (work) =>
-    reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large),
-  )
+  const others: InTurn = (work) => reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large)
+  const inTurn = length <= usualBytes ? fewAtOnce(fleet, others) : turnOf(fleet)
   const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
@@ -119,13 +123,30 @@ async function takeReport(
 
 /** A VM seldom sees more. */
 const eventsAtOnce = 3
+/** Events that small reports of one fleet join at a time. Each may name a hundred VMs. */
+const joinsAtOnce = 16
 
-/** A small report of many events reads all of them: the first few wait for nobody, the others take turns. */
-function inTurnAfterFew(isSmall: boolean, first: InTurn, others: InTurn): InTurn {
-  let left = isSmall ? eventsAtOnce : Number.POSITIVE_INFINITY
-  return (work) => {
-    left -= 1
-    return left >= 0 ? first(work) : others(work)
+/**
+ * A small report of many events reads all of them: the first few wait for nobody, the others take turns. So do the
+ * first few, if the fleet has many under way.
+ */
+function createFewAtOnce() {
+  const underWay = new Map<string, number>()
+  return (fleet: string, others: InTurn): InTurn => {
+    let left = eventsAtOnce
+    return async (work) => {
+      left -= 1
+      const count = underWay.get(fleet) ?? 0
+      if (left < 0 || count >= joinsAtOnce) return others(work)
+      underWay.set(fleet, count + 1)
+      try {
+        return await atOnce(work)
+      } finally {
+        const after = underWay.get(fleet)! - 1
+        if (after === 0) underWay.delete(fleet)
+        else underWay.set(fleet, after)
+      }
+    }
   }
 }
 
