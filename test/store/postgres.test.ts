@@ -4,6 +4,8 @@ import { createServer } from 'node:net'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PostgresRows } from '../../functions/store/postgres/rows.ts'
+import { sql } from '../../functions/store/postgres/schema.ts'
+import { FoghornError } from '../../shared/errors.ts'
 import {
   connect,
   noPostgres,
@@ -130,6 +132,77 @@ describe.skipIf(noPostgres)(postgresNeeded, () => {
   describe('a database that fails', () => {
     const change = { kind: 'put' as const, row: 'a', body: '1' }
     const refusal = async (work: Promise<unknown>) => work.catch((error: unknown) => error)
+
+    test('one that hangs: those that wait behind are refused with the first, and ask nothing more', async () => {
+      let calls = 0
+      let refuse = () => {}
+      const hangs = new Promise<never>((_, reject) => {
+        refuse = () => reject(new FoghornError('storage_unavailable', 'no answer'))
+      })
+      const rows = postgresRows({
+        query: () => {
+          calls += 1
+          return hangs
+        },
+      })
+      const first = [1, 2].map((n) => refusal(rows.change(`p${n}`, [change])))
+      await new Promise(setImmediate)
+      const behind = [3, 4, 5].map((n) => refusal(rows.change(`p${n}`, [change])))
+      await new Promise(setImmediate)
+      refuse()
+      for (const error of await Promise.all([...first, ...behind]))
+        expect(error).toMatchObject({ code: 'storage_unavailable' })
+      expect(calls).toBeLessThanOrEqual(2)
+    })
+
+    test('one that is full: nothing is written, and the error says so', async () => {
+      const database = await connect(await server.newDatabase())
+      const full = `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+        CREATE TRIGGER full_disk BEFORE INSERT ON foghorn.entries FOR EACH ROW EXECUTE FUNCTION full_disk()`
+      await database.query(full, [])
+      const rows = postgresRows(database)
+      const withKey = {
+        kind: 'insert' as const,
+        row: 'b',
+        body: '1',
+        keys: [{ index: 'x', key: 'y' }],
+      }
+      expect(await refusal(rows.change('p', [withKey]))).toMatchObject({
+        code: 'disk_full',
+        message: expect.stringContaining('free space on the disk of the database'),
+      })
+      expect(await rows.read('p', 'b')).toBeUndefined()
+      await database.query('DROP TRIGGER full_disk ON foghorn.entries', [])
+      expect(await rows.change('p', [withKey])).toHaveLength(1)
+      await database.close()
+    })
+
+    test('one whose answer is lost after its commit: the same change conflicts, and is not made twice', async () => {
+      const database = await connect(await server.newDatabase())
+      let isLost = true
+      const rows = postgresRows({
+        query: async (text, values) => {
+          const found = await database.query(text, values)
+          if (isLost && text === sql.change)
+            throw new FoghornError('storage_unavailable', 'reset in the middle')
+          return found
+        },
+      })
+      const insert = { kind: 'insert' as const, row: 'a', body: '1' }
+      expect(await refusal(rows.change('p', [insert]))).toMatchObject({
+        code: 'storage_unavailable',
+      })
+      isLost = false
+      expect(await rows.change('p', [insert])).toBe('conflict')
+      const was = (await rows.read('p', 'a'))!
+      isLost = true
+      await refusal(rows.change('p', [{ kind: 'replace', was, body: '2' }]))
+      isLost = false
+      expect(await rows.change('p', [{ kind: 'replace', was, body: '2' }])).toBe('conflict')
+      expect(await rows.read('p', 'a')).toMatchObject({ body: '2' })
+      await database.close()
+    })
 
     test('one that only reads, as after a failover', async () => {
       const own = await server.newDatabase()

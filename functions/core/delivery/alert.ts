@@ -1,4 +1,4 @@
-// Plans alerts, the messages about Foghorn itself: to owners about problems (see problem.ts), and to the
+// Plans alerts, the messages about Foghorn itself: to owners about problems (`features/problems`), and to the
 // fallback of a channel. Only an alert about one refused message belongs to an event.
 import { alertPrefix } from '../../../shared/document.ts'
 import type { EventView } from '../event/view.ts'

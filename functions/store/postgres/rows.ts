@@ -127,7 +127,9 @@ export class PostgresRows implements Rows {
       for (const [i, { resolve }] of units.entries())
         resolve(outcomes[i] ? plans[i]!.rows : 'conflict')
     } catch (error) {
-      for (const { reject } of units) reject(error)
+      // whoever waited behind these would wait as long once more
+      const behind = isUnavailable(error) ? this.#waiting.splice(0) : []
+      for (const { reject } of [...units, ...behind]) reject(error)
     }
   }
 
@@ -174,6 +176,10 @@ export class PostgresRows implements Rows {
     }
     return { sent, row: { partition, row, body, keys, version } }
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof FoghornError && error.code === 'storage_unavailable'
 }
 
 /** Removes the first units that fit into one transaction, at least one. */
