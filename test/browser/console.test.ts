@@ -8,6 +8,8 @@ import { consolePaths } from '../features/console.ts'
 import { consoleWorld } from '../preview/console-world.ts'
 import { violationsOn } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
+import { has } from '../support/features.ts'
+import { askApi } from '../support/tokens.ts'
 import { isWhole } from '../support/whole.ts'
 import { adminKey, createWorld, event, FakeBeacon, type World } from '../support/world.ts'
 
@@ -67,6 +69,11 @@ describe('every page', () => {
     { width: 1280, colorScheme: 'dark', javaScriptEnabled: true },
     { width: 1920, colorScheme: 'light', javaScriptEnabled: false },
     { width: 390, colorScheme: 'dark', javaScriptEnabled: false },
+    { width: 390, colorScheme: 'dark', javaScriptEnabled: true },
+    { width: 1024, colorScheme: 'light', javaScriptEnabled: true },
+    { width: 1024, colorScheme: 'dark', javaScriptEnabled: true },
+    { width: 1920, colorScheme: 'light', javaScriptEnabled: true },
+    { width: 1920, colorScheme: 'dark', javaScriptEnabled: true },
   ] as const
 
   test.each(isWhole ? looks : looks.slice(0, 2))(
@@ -102,6 +109,7 @@ describe('every page', () => {
         '/console?wall',
         '/console?q=edge&fleet=prod',
         '/console/upcoming?q=edge',
+        ...Object.values(consolePaths).map((path) => `/console${path}`),
         `/console/subscriptions/${(subscription as unknown as { id: string }).id}`,
         '/console/events/prod/none',
       ]
@@ -436,7 +444,12 @@ test('without a script: sign in, decide, sign out', { timeout: patience }, async
 test('under load, the first decision stands in the first screen, and no button is below another', {
   timeout: 2 * patience,
 }, async () => {
-  const url = await open(await consoleWorld({ events: 12, further: 50 }))
+  const world = await consoleWorld({ events: 12, further: 50 })
+  if (has('mutes')) {
+    const body = { fleet: 'batch', minutes: 60 }
+    await askApi(world, adminKey, '/v1/mutes', { method: 'POST', body })
+  }
+  const url = await open(world)
   const page = await browser.newPage()
   await page.setViewportSize({ width: 1024, height: 768 })
   await signIn(page, url)

@@ -49,7 +49,7 @@ const running: Fields = {
   history: [...seen, told, directed, passed, began],
 }
 
-const allowed: Viewer = { permission: 'allowed', ways: [] }
+const allowed: Viewer = { permission: 'allowed', ways: [], isUnproved: true }
 const inSlack = { service: 'Slack', channels: ['ops-slack'] }
 const bare: Viewer = { permission: 'identity_needed', ways: [inSlack, 'sign_in'] }
 const slackOnly: Viewer = { ...bare, ways: [inSlack] }

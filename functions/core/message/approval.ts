@@ -37,7 +37,7 @@ export function stuckLines(event: EventView, at: number, now: number): string[] 
 /** After sentences that say who must report, or that a beacon must run. */
 export function ifNoBeacon({ unheard }: EventView): string {
   if (unheard === undefined) return 'If no beacon can'
-  return unheard.count === 1 ? 'If it does not' : 'If none does'
+  return unheard.count === 1 ? `If ${unheard.vms[0]} does not report` : 'If none of them reports'
 }
 
 /** Nobody can tell Azure: people must read this before they decide. Empty if somebody can. */

@@ -215,7 +215,9 @@ function yourDecision(event: EventView, now: number, askers: Askers): string {
 function howTo(event: EventView, askers: 'readers' | 'pressers'): string {
   const them = event.facts.resources.length > 1 ? 'them' : 'it'
   const press = askers === 'readers' ? 'open the page' : 'press the button'
-  return `to ${describeAction(event, them)} now, ${press}`
+  const act =
+    event.unheard === undefined ? `${describeAction(event, them)} now` : `approve ${them} anyway`
+  return `to ${act}, ${press}`
 }
 
 /** Days of notice mean failing hardware. Microsoft advises owners to redeploy such a VM. */

@@ -64,7 +64,7 @@ ${chart(
   vms.map(({ fleet, vm, count }): Bar => {
     const path = `${base}/events?${new URLSearchParams({ fleet, q: vm, step: 'all' })}`
     const label = html`<a href="${path}">${plain(vm)}</a> <span class="note">${plain(fleet)}</span>`
-    return { label, parts: [['c0', count]], text: String(count) }
+    return { label, parts: [['c6', count]], text: String(count) }
   }),
 )}
 </div>`

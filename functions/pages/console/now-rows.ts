@@ -86,7 +86,7 @@ export function silencePart(cards: Placed[], now: number): Html {
 export type Placed = Card & { place: number; isNext?: boolean }
 
 /** Events of one host update come this close together. */
-const togetherMs = 30 * 60_000
+export const togetherMs = 30 * 60_000
 
 /** Undecided or stuck events of one type and scale set are together, at the place of the most urgent. */
 export function listClusters(cards: Placed[]): Placed[][] {

@@ -85,7 +85,7 @@ button.plain, .button.plain { background: var(--stay); border: 1px solid var(--e
 .cluster > .bulk > summary { position: absolute; right: .875rem; top: .125rem; z-index: 1 } .cluster .head .all { color: var(--link); text-decoration: underline; text-underline-offset: .2em; font-size: .9375rem; white-space: nowrap }
 .cluster .head h3 { margin: 0; font-size: 1rem; color: var(--ink) }
 .bulk summary { width: auto; min-height: 2.75rem; padding: .375rem .875rem; font-size: .9375rem; line-height: 1.5 }
-.bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto }
+.bulk ul { margin: .25rem 0 .5rem; padding-left: 1.25rem; columns: 18rem auto; max-height: 30vh; overflow: auto }
 .bulk form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 }
 .bulk .why { flex: 1 1 16rem }
 .bulk button { width: auto }
@@ -152,7 +152,7 @@ tbody a, .bars a, tbody summary { display: inline-block; min-height: 1.5rem } tb
 svg a rect:hover { filter: brightness(1.15) } .legend i.ask, .legend i.wait, .legend i.good, .legend i.over, .legend i.bad { --fill: var(--tone) }
 .legend i { display: inline-block; width: .75rem; height: .75rem; border-radius: .125rem; margin-right: .375rem; background: var(--fill) }
 .bars rect { fill: var(--fill) }
-.c0 { --fill: #4969c6 } .c1 { --fill: #1b7c83 } .c2 { --fill: #8250df } .c3 { --fill: #b5508a } .c4 { --fill: #6e7781 } .c5 { --fill: #7d6a4f }
+.c0 { --fill: #4969c6 } .c1 { --fill: #1b7c83 } .c2 { --fill: #8250df } .c3 { --fill: #b5508a } .c4 { --fill: #6e7781 } .c5 { --fill: #7d6a4f } .c6 { --fill: #52796f }
 .console main.narrow { max-width: 26rem; margin: 2rem auto }
 .note { color: var(--soft); font-size: .9375rem }
 .console form.inline { display: inline-block; margin: 0 } .console a.slim { display: inline-flex; align-items: center; font-weight: 600 }
@@ -189,6 +189,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
   .act .after summary, .act button[value=not_now] { min-width: 0; height: 100% }
   .act .after > div, .bulk > div { position: fixed; inset: auto 0 0; width: auto; max-height: 80vh; overflow: auto; border-radius: .75rem .75rem 0 0; padding: 1rem }
   .bulk form { flex-direction: column; align-items: stretch } .bulk form > button { width: 100% } .bulk [value=approve] { order: 1 } .bulk [value=not_now] { order: 2 } .bulk .cancel { order: 3; align-self: center }
+  .console .strip > summary { position: relative; padding-right: 1.25rem } .console .strip > summary::after { position: absolute; right: 0 } .next { font-size: 1rem }
   .tabbed { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .health { line-height: 1.75 } .health a { display: inline; padding: 0 }
   .filter .all { display: block } .filter:has(.all input:not(:checked)) .rest { display: none }
@@ -217,7 +218,7 @@ svg .now { stroke: var(--ink); stroke-width: 2 }
 @media (forced-colors: active) { .tabs a { border-bottom-color: Canvas } .tabs a[aria-current] { border-bottom-color: Highlight }
   .legend i, .lane rect, .bars rect { forced-color-adjust: none } }
 @media print { .console .top, .console main { padding: 0; border: 0 }
-  .whom, .tools, .pager, .waiting, .skip, .reason { display: none !important }
+  .whom, .tools, .pager, .waiting, .skip, .reason, details:has(> form.filter) { display: none !important }
   .scroll { overflow: visible; border: 0 }
   .console th, .console td[data-label] { padding: .25rem .5rem; overflow-wrap: break-word; white-space: normal }
   .lane svg { height: 28px }

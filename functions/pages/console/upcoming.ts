@@ -8,11 +8,11 @@ import { nameState, stateWords } from '../../core/event/words.ts'
 import { drillMark } from '../../core/message/message.ts'
 import { describeSubject, plain, typeIn } from '../../core/message/phrases.ts'
 import { findWait } from '../../core/message/step.ts'
-import { hourMs } from '../../core/units.ts'
+import { hourMs, minuteMs } from '../../core/units.ts'
 import type { Html } from '../event.ts'
 import { utcOn, whole } from '../times.ts'
 import { emptyPart, type Health } from './health.ts'
-import { foldedFrom } from './now-rows.ts'
+import { foldedFrom, togetherMs } from './now-rows.ts'
 import { filterForm, isFiltered, type ShownFilter } from './open-filter.ts'
 import { badge, chip } from './parts.ts'
 
@@ -262,7 +262,7 @@ interface Listed {
   when: string
 }
 
-/** Lists the events of all lanes in the order of time. Many of one set, type, state and minute share a row. */
+/** Lists the events of all lanes in the order of time. Many of one set, type, state and half hour share a row. */
 function composeList(base: string, lanes: Lane[], now: number): Html {
   const all = lanes
     .flatMap(({ fleet, set, slots }) => slots.map((slot) => ({ fleet, set, slot })))
@@ -272,13 +272,16 @@ function composeList(base: string, lanes: Lane[], now: number): Html {
       const when = record.started === undefined ? minuteUtc(utc(from)) : `since ${utcOn(from, now)}`
       return { ...one, state: chooseState(one.slot, now), when }
     })
-  const alike = Map.groupBy(all, ({ fleet, set, slot: { record }, state, when }) =>
-    JSON.stringify([fleet, set, record.facts.eventType, record.drill !== undefined, state, when]),
+  const alike = Map.groupBy(all, ({ fleet, set, slot: { record, from }, state }) =>
+    JSON.stringify([
+      ...[fleet, set, record.facts.eventType, record.drill !== undefined, state],
+      Math.floor(from / togetherMs),
+    ]),
   )
   const rows = [...alike.values()].flatMap((some) =>
     some.length < foldedFrom
       ? some.map((one) => listRow(one, linkTo(base, one), now))
-      : [listRow(some[0]!, foldedLinks(base, some), now)],
+      : [listRow(some[0]!, foldedLinks(base, some, now), now)],
   )
   return html`<div class="scroll" role="region" aria-label="Events" tabindex="0"><table class="stack brief">
 <thead><tr><th scope="col">In</th><th scope="col">When</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Fleet</th><th scope="col">Scale set</th></tr></thead>
@@ -297,9 +300,12 @@ function linkTo(base: string, { slot }: Listed): Html {
   return html`<a id="${rowId(slot)}" href="${buildPath(base, slot)}">${drillMark(view)}${describeSubject(view)}</a>`
 }
 
-/** `Freeze, 20 events`, which opens to their links. */
-function foldedLinks(base: string, some: Listed[]): Html {
+/** `Freeze, 20 events, the last at 12:17 UTC`, which opens to their links. */
+function foldedLinks(base: string, some: Listed[], now: number): Html {
   const [first] = some as [Listed]
+  const lastAt = some.at(-1)!.slot.from
+  const last =
+    lastAt - first.slot.from < minuteMs ? '' : `, the last at ${lastingClock(lastAt, now)}`
   const view = toView(first.slot.record)
-  return html`<details class="fold" id="f${rowId(first.slot)}"><summary>${drillMark(view)}${typeIn(view)}, ${some.length} events</summary><ul>${some.map((one) => html`<li>${linkTo(base, one)}</li>`)}</ul></details>`
+  return html`<details class="fold" id="f${rowId(first.slot)}"><summary>${drillMark(view)}${typeIn(view)}, ${some.length} events${last}</summary><ul>${some.map((one) => html`<li>${linkTo(base, one)}</li>`)}</ul></details>`
 }
