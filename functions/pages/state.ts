@@ -7,7 +7,7 @@ import { undecidable } from '../core/event/facts.ts'
 import { canPrepareNow } from '../core/event/preparation.ts'
 import { chooseStep } from '../core/event/summary.ts'
 import { lastingClock, relative } from '../core/event/time.ts'
-import { stateWords, type Tone } from '../core/event/words.ts'
+import { chooseTitle, stateWords, type Tone } from '../core/event/words.ts'
 import {
   armLines,
   describeDecision,
@@ -167,7 +167,7 @@ function approvedState(record: EventRecord, now: number): State {
     const isAhead = (record.facts.notBeforeAt ?? 0) > now
     const stuck = stuckLines(record, now, now)
     const lines = [decision, ...stuck, ...(isAhead ? [] : [describeDue(record, now)])]
-    return { tone: 'bad', headline: 'Approved, but not started', lines, ...untilDue(record, now) }
+    return { tone: 'bad', headline: chooseTitle('stuck'), lines, ...untilDue(record, now) }
   }
   if (accepted !== undefined) {
     const grown = growthLines(record, now)

@@ -14,6 +14,7 @@ import {
 import type { NotReady } from '../core/event/hook-state.ts'
 import type { Proof } from '../core/event/proof.ts'
 import { utc } from '../core/event/time.ts'
+import { chooseTitle } from '../core/event/words.ts'
 import { describeFailure, isFailure } from '../core/message/approval.ts'
 import {
   capital,
@@ -143,7 +144,7 @@ const bare: Record<OwnStep, string> = {
   given_back: 'Given back',
   not_ready: 'The rule could not approve in time, so people were asked',
   expired: 'The approval expired because the event changed',
-  stuck: 'Approved, but not started: people are notified',
+  stuck: `${chooseTitle('stuck')}: people are notified`,
   gone: 'A VM no longer sees the event',
   seen_again: 'Seen again',
   completed: 'Completed',

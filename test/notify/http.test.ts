@@ -308,7 +308,13 @@ test('every preset names only settings that its template uses', () => {
 })
 
 /** What a push on a phone shows, by the service's documentation. */
-const pushed: Partial<Record<string, (body: Json) => string>> = {
+const pushed: Record<string, (body: Json) => string> = {
+  alertmanager: ([{ annotations }]) => annotations.summary,
+  grafana: ({ title }) => title,
+  'incident-io': ({ title }) => title,
+  jsm: ({ message }) => message,
+  servicenow: ({ records: [{ description }] }) => description.split('\n')[0],
+  'splunk-on-call': (body) => body.entity_display_name,
   discord: ({ content }) => content,
   'google-chat': ({ text }) => text,
   mattermost: ({ attachments: [{ fallback }] }) => fallback,
@@ -318,9 +324,13 @@ const pushed: Partial<Record<string, (body: Json) => string>> = {
   apprise: ({ title }) => title,
 }
 
+test('each preset is among them', () => {
+  expect(Object.keys(pushed).sort()).toEqual(Object.keys(presets).sort())
+})
+
 test.each(Object.entries(pushed))('a push of %s has the VM and the time', async (preset, read) => {
   const { requests } = await sendBy(httpChannel(preset as never))
-  const shown = read!(requests[0]!.json).replaceAll('\\', '')
+  const shown = read(requests[0]!.json).replaceAll('\\', '')
   expect(shown).toContain('web_0')
   expect(shown).toContain('12:15 UTC')
 })

@@ -9,9 +9,17 @@ export type Tone = 'ask' | 'wait' | 'bad' | 'good' | 'over'
 /** What an undecided event waits for. */
 export type Wait = 'ask' | 'rule' | 'azure' | 'advice'
 
+interface Words {
+  /** A badge, a group, a column. */
+  word: string
+  /** A message, and the head of a page. Default: the word. */
+  title?: string
+  tone: Tone
+}
+
 /** `open` is any undecided event, where a list does not tell them apart. */
-export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> = {
-  stuck: { word: 'Stuck', tone: 'bad' },
+export const stateWords: Record<EventStep | Wait, Words> = {
+  stuck: { word: 'Stuck', title: 'Approved, but not started', tone: 'bad' },
   ask: { word: 'To decide', tone: 'ask' },
   rule: { word: 'Waiting for a rule', tone: 'over' },
   azure: { word: 'Waiting for Azure', tone: 'over' },
@@ -23,6 +31,12 @@ export const stateWords: Record<EventStep | Wait, { word: string; tone: Tone }> 
   completed: { word: 'Completed', tone: 'over' },
   cancelled: { word: 'Cancelled', tone: 'over' },
   lost: { word: 'Outcome unknown', tone: 'bad' },
+}
+
+/** What a message and the head of a page call it. */
+export function chooseTitle(state: EventStep | Wait): string {
+  const { word, title = word } = stateWords[state]
+  return title
 }
 
 /** Inside a sentence: `waiting for Azure`. */

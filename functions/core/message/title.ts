@@ -5,6 +5,7 @@ import { undecidable } from '../event/facts.ts'
 import type { NotReady } from '../event/hook-state.ts'
 import { clock, lastingClock, relative } from '../event/time.ts'
 import type { EventView } from '../event/view.ts'
+import { chooseTitle } from '../event/words.ts'
 import { listUnapproved, unheardLines } from './approval.ts'
 import { describeSubject, isGuess, isReopened, vmsIn } from './phrases.ts'
 import { waitLines } from './readiness.ts'
@@ -51,22 +52,21 @@ function titleWith(
     case 'reminder':
       return `Still undecided: ${subject}${due}`
     case 'approved':
-      return `Approved${on(decided?.at)}${whyNotYet(event, now)}: ${subject}`
+      return `${chooseTitle(moment)}${on(decided?.at)}${whyNotYet(event, now)}: ${subject}`
     case 'declined':
-      return `Left to Azure: ${subject}${due}`
     case 'stuck':
-      return `Approved, but not started: ${subject}${due}`
+      return `${chooseTitle(moment)}: ${subject}${due}`
     case 'started':
       if (started?.kind === 'already_running' && !isReopened(event))
         return `Already running: ${subject}`
       return `${describeStart(event)}${on(started?.at)}: ${subject}`
     case 'completed':
-      return `${surely('Completed', ended)}${on(ended?.at)}: ${subject}`
+      return `${surely(chooseTitle(moment), ended)}${on(ended?.at)}: ${subject}`
     case 'cancelled':
       if (ended?.inferred === 'drill_overdue') return `Not run: ${subject}`
-      return `${surely('Cancelled', ended)}${on(ended?.at)}: ${subject}`
+      return `${surely(chooseTitle(moment), ended)}${on(ended?.at)}: ${subject}`
     case 'lost':
-      return `Outcome unknown: ${subject}`
+      return `${chooseTitle(moment)}: ${subject}`
   }
 }
 
