@@ -1,5 +1,6 @@
 // What all commands share: how their words are read, how they show help, and how they fail. A command is
 // a value; infra/commands.ts lists them, and `foghorn NAME` runs one.
+import { createInterface } from 'node:readline/promises'
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
 import { documentedTypes, knownType } from '../../shared/document.ts'
 import { FoghornError, messageOf } from '../../shared/errors.ts'
@@ -53,6 +54,8 @@ export interface Io {
   print(text: string): void
   /** Prints a text beside the result, on standard error. */
   note(text: string): void
+  /** Asks the person at the terminal, and returns the answer. Absent: nobody is there. */
+  ask?(question: string): Promise<string>
   /** How far long work is: one line of a terminal, which the next one replaces. */
   progress(text: string): void
   /** Colours the text if standard output is a terminal. */
@@ -64,7 +67,7 @@ export interface Io {
 const colors = { ok: 'green', warning: 'yellow', mistake: 'red' } as const
 
 export function processIo(call?: string): Io {
-  const { stdout, stderr } = process
+  const { stdin, stdout, stderr } = process
   // the reader has seen enough, as `head` does
   stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(exitCodes.fine)
@@ -83,6 +86,7 @@ export function processIo(call?: string): Io {
     environment: withoutLineBreaks(process.env),
     print: write(stdout),
     note: write(stderr),
+    ...(stdin.isTTY && { ask }),
     progress(text) {
       if (!stderr.isTTY) return
       clear()
@@ -91,6 +95,15 @@ export function processIo(call?: string): Io {
     },
     paint: (as, text) => styleText(colors[as], text, { stream: stdout }),
     paintNote: (as, text) => styleText(colors[as], text, { stream: stderr }),
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await asking.question(question)
+  } finally {
+    asking.close()
   }
 }
 

@@ -1,6 +1,5 @@
 // `foghorn events`: the open events of a relay as a table, or the last ones. `foghorn approve` and `foghorn leave`
 // decide one of them, as the buttons of its page do.
-import { createInterface } from 'node:readline/promises'
 import { escapeUnseen, visible } from '../../shared/presentable.ts'
 import { cut } from '../../shared/text.ts'
 import type { PublicEvent } from '../core/event/public-view.ts'
@@ -97,16 +96,16 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
     async run({ options: { reason, fleet, yes }, words: [name = ''], io }) {
       const chosen = chosenBy(name, await listMeant(io, name, fleet))
       const path = `/v1/events/${encodeURIComponent(chosen.fleet)}/${encodeURIComponent(chosen.eventId)}`
-      const read = await ask(io, path)
+      const read = await request(io, path)
       const event = (await read.json()) as PublicEvent
-      if (!yes && !(await isConfirmed(question(event)))) {
+      if (!yes && !(await isConfirmed(io, question(event)))) {
         io.print('Nothing was decided.')
         return exitCodes.broken
       }
       // while a person reads the question, the event may become another one
       const ifMatch = read.headers.get('etag') ?? ''
       const body = { decision, ...(reason && { reason }) }
-      await ask(io, `${path}/decision`, { body, ...(ifMatch && { ifMatch }) })
+      await request(io, `${path}/decision`, { body, ...(ifMatch && { ifMatch }) })
       io.print(io.paint('ok', `${visible(describeEvent(event))}: ${done(event)}`))
       return exitCodes.fine
     },
@@ -114,14 +113,9 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
 }
 
 /** Only a person at a terminal is asked. */
-async function isConfirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw wrong('nobody can be asked here; write --yes to decide at once')
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await asking.question(`${visible(question)} [y/N] `)).trim())
-  } finally {
-    asking.close()
-  }
+async function isConfirmed({ ask }: Io, question: string): Promise<boolean> {
+  if (ask === undefined) throw wrong('nobody can be asked here; write --yes to decide at once')
+  return /^y(es)?$/i.test((await ask(`${visible(question)} [y/N] `)).trim())
 }
 
 /** People must read this before they approve. Empty if nothing is unusual. */
@@ -184,7 +178,7 @@ async function listMeant(io: Io, name: string, fleet: string | undefined): Promi
 async function readWhole(io: Io, fleet: string, id: string): Promise<PublicEvent[]> {
   const path = `/v1/events/${encodeURIComponent(fleet)}/${encodeURIComponent(id)}`
   try {
-    return [(await (await ask(io, path)).json()) as PublicEvent].filter(isOpen)
+    return [(await (await request(io, path)).json()) as PublicEvent].filter(isOpen)
   } catch {
     // the word is no whole id
     return []
@@ -212,10 +206,10 @@ async function readPage(
     ...{ limit: String(pageSize), ...more },
     ...(fleet !== undefined && { fleet }),
   })
-  return (await (await ask(io, `/v1/events?${query}`)).json()) as Page
+  return (await (await request(io, `/v1/events?${query}`)).json()) as Page
 }
 
-async function ask(
+async function request(
   { environment }: Io,
   path: string,
   sent: { body?: object; ifMatch?: string } = {},

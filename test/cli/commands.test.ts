@@ -46,7 +46,7 @@ test('in a release, texts name the program and not npm', async () => {
       throw new Error('npm run check-config -- FILE lists them')
     },
   })
-  const play = (words: string[]) => playCommand('failing', failing, words, {}, 'foghorn')
+  const play = (words: string[]) => playCommand('failing', failing, words, {}, { call: 'foghorn' })
   expect((await play(['--help'])).out).toBe('foghorn failing FILE\n\nAs foghorn backup does.\n')
   expect((await play([])).err).toBe('foghorn check-config FILE lists them\n')
 })

@@ -7,17 +7,6 @@ import { beacon, eventNow, minute, second, world } from '../support/relay.ts'
 import { servedForEach } from '../support/served.ts'
 import { event, eventId, FakeBeacon } from '../support/world.ts'
 
-const asked = vi.hoisted(() => ({ meanwhile: async () => {} }))
-vi.mock('node:readline/promises', () => ({
-  createInterface: () => ({
-    question: async () => {
-      await asked.meanwhile()
-      return 'y'
-    },
-    close() {},
-  }),
-}))
-
 const play = servedForEach()
 
 beforeEach(() => {
@@ -116,25 +105,26 @@ describe('a decision', () => {
   })
 
   describe('at a terminal', () => {
-    beforeEach(() => {
-      Object.assign(process.stdin, { isTTY: true })
-    })
-    afterEach(() => {
-      Object.assign(process.stdin, { isTTY: undefined })
-      asked.meanwhile = async () => {}
-    })
-
     test('it is asked for, and counts', async () => {
-      expect((await play('approve', approve, [eventId])).code).toBe(0)
+      const asked: string[] = []
+      const answers = (answer: string) => async (question: string) => {
+        asked.push(question)
+        return answer
+      }
+      expect((await play('approve', approve, [eventId], answers(''))).code).toBe(1)
+      expect((await eventNow()).approvals).toEqual([])
+      expect((await play('approve', approve, [eventId], answers('y'))).code).toBe(0)
+      expect(asked[1]).toBe('Start the Reboot of web_0 now? You cannot undo this. [y/N] ')
       expect((await eventNow()).approvals).toMatchObject([{ decision: 'approved' }])
     })
 
     test('it counts only for what the question says', async () => {
-      asked.meanwhile = async () => {
+      const meanwhile = async () => {
         await beacon.sees([event({ eventType: 'Redeploy', resources: ['web_0', 'db_0'] })])
         await world.drain()
+        return 'y'
       }
-      const { code, err } = await play('approve', approve, [eventId])
+      const { code, err } = await play('approve', approve, [eventId], meanwhile)
       expect([code, err]).toEqual([1, expect.stringContaining('the event has changed')])
       expect((await eventNow()).approvals).toEqual([])
     })

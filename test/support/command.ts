@@ -1,17 +1,17 @@
 // A command without a process: its exit code, and what it printed.
-import { type Command, runCommand } from '../../functions/cli/command.ts'
+import { type Command, type Io, runCommand } from '../../functions/cli/command.ts'
 
 export async function playCommand(
   name: string,
   command: Command,
   words: string[],
   environment: Record<string, string> = {},
-  call?: string,
+  more: Pick<Io, 'call' | 'ask'> = {},
 ): Promise<{ code: number; out: string; err: string }> {
   const [out, err] = [[] as string[], [] as string[]]
   const code = await runCommand(name, command, words, {
     environment,
-    ...(call !== undefined && { call }),
+    ...more,
     print: (text) => void out.push(`${text}\n`),
     note: (text) => void err.push(`${text}\n`),
     progress: () => {},

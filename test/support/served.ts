@@ -1,7 +1,7 @@
 // A relay that commands of a terminal reach, started anew for each test.
 import { serve } from '@hono/node-server'
 import { afterEach, beforeEach } from 'vitest'
-import type { Command } from '../../functions/cli/command.ts'
+import type { Command, Io } from '../../functions/cli/command.ts'
 import { playCommand } from './command.ts'
 import { startRelay, world } from './relay.ts'
 import { adminKey } from './world.ts'
@@ -25,8 +25,8 @@ export function servedForEach() {
     world.store.close()
   })
 
-  return (name: string, command: Command, words: string[] = []) => {
+  return (name: string, command: Command, words: string[] = [], ask?: Io['ask']) => {
     const environment = { FOGHORN_URL: `http://127.0.0.1:${port}`, FOGHORN_ADMIN_KEY: adminKey }
-    return playCommand(name, command, words, environment)
+    return playCommand(name, command, words, environment, ask && { ask })
   }
 }
