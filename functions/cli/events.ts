@@ -95,7 +95,7 @@ Exit codes: 0 if it is decided, 2 if a word or a setting is wrong, otherwise 1.`
     words: { least: 1, most: 1 },
     async run({ options: { reason, fleet, yes }, words: [name = ''], io }) {
       const chosen = chosenBy(name, await listMeant(io, name, fleet))
-      const path = `/v1/events/${encodeURIComponent(chosen.fleet)}/${encodeURIComponent(chosen.eventId)}`
+      const path = buildPath(chosen)
       const read = await request(io, path)
       const event = (await read.json()) as PublicEvent
       if (!yes && !(await isConfirmed(io, question(event)))) {
@@ -176,13 +176,12 @@ async function listMeant(io: Io, name: string, fleet: string | undefined): Promi
 
 /** The event with this id, if it is open. */
 async function readWhole(io: Io, fleet: string, id: string): Promise<PublicEvent[]> {
-  const path = `/v1/events/${encodeURIComponent(fleet)}/${encodeURIComponent(id)}`
-  try {
-    return [(await (await request(io, path)).json()) as PublicEvent].filter(isOpen)
-  } catch {
-    // the word is no whole id
-    return []
-  }
+  const answer = await request(io, buildPath({ fleet, eventId: id }), {}, [200, 404])
+  return answer.status === 404 ? [] : [(await answer.json()) as PublicEvent].filter(isOpen)
+}
+
+function buildPath({ fleet, eventId }: Pick<PublicEvent, 'fleet' | 'eventId'>): string {
+  return `/v1/events/${encodeURIComponent(fleet)}/${encodeURIComponent(eventId)}`
 }
 
 async function listPast(io: Io, fleet: string | undefined): Promise<PublicEvent[]> {
@@ -213,10 +212,11 @@ async function request(
   { environment }: Io,
   path: string,
   sent: { body?: object; ifMatch?: string } = {},
+  expected = [200],
 ) {
   const url = localRelayUrl(environment)
   const answer = await askRelay(url, path, { credential: credentialIn(environment), ...sent })
-  if (answer.status !== 200) throw await describeRefusal(url, answer)
+  if (!expected.includes(answer.status)) throw await describeRefusal(url, answer)
   return answer
 }
 

@@ -47,7 +47,7 @@ export class Beacons {
     const row = await this.#row(fleet, beacon)
     if (row === undefined) return undefined
     const stored = toBeacon(row)
-    if (stored !== undefined) this.#known.set(stored, row)
+    this.#known.set(stored, row)
     return stored
   }
 
@@ -183,8 +183,7 @@ export class Beacons {
     const read = await readMany(this.#parts, entries)
     return entries.flatMap((entry, i) => {
       const row = read[i]
-      const stored = isNamed(entry, row) ? toBeacon(row) : undefined
-      return stored === undefined ? [] : [{ beacon: toListed(stored), key: entry.key }]
+      return isNamed(entry, row) ? [{ beacon: toListed(toBeacon(row)), key: entry.key }] : []
     })
   }
 
@@ -223,7 +222,6 @@ export class Beacons {
       return false
     }
     const beacon = toBeacon(row)
-    if (beacon === undefined) return false
     if (beacon.heardAt >= before) {
       await this.#moveKeys(row, heardIndex)
       return false

@@ -120,6 +120,21 @@ export function isDamaged(error: unknown): boolean {
   return error instanceof FoghornError && error.code === 'data_damaged'
 }
 
+/** A row as SQL has it. */
+export type Stored = {
+  partition: string
+  row: string
+  version: string
+  /** JSON, or empty. */
+  keys: string
+  body: string
+}
+
+export function toRow(found: Record<string, unknown>): Row {
+  const { keys, ...own } = found as Stored
+  return { ...own, keys: keys === '' ? [] : (JSON.parse(keys) as Key[]) }
+}
+
 /** An entry as SQL gives it. */
 export function toFound(index: string, entry: Record<string, unknown>): Found {
   return {

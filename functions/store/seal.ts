@@ -1,18 +1,8 @@
 // A row whose bits flipped on the disk may look like another one. So its version ends in a checksum of the rest.
-import type { Key, Row } from './rows.ts'
+import { type Row, type Stored, toRow } from './rows.ts'
 
 /** Absent: the storage has checksums of its own. */
 export type Sum = ((text: string) => number) | undefined
-
-/** A row as SQL has it. */
-export type Stored = {
-  partition: string
-  row: string
-  version: string
-  /** JSON, or empty. */
-  keys: string
-  body: string
-}
 
 /** Older relays wrote none. */
 const sealed = /\.[0-9a-f]{1,8}$/
@@ -23,11 +13,8 @@ export function buildSeal(sum: Sum, { partition, row, keys, body }: Omit<Stored,
 }
 
 /** Undefined if the row is not as it was written. */
-export function toRow(sum: Sum, found: Record<string, unknown>): Row | undefined {
-  const stored = found as Stored
-  if (sum !== undefined && !isAsWritten(sum, stored)) return undefined
-  const { partition, row, version, keys, body } = stored
-  return { partition, row, version, body, keys: keys === '' ? [] : (JSON.parse(keys) as Key[]) }
+export function toWholeRow(sum: Sum, found: Record<string, unknown>): Row | undefined {
+  return sum === undefined || isAsWritten(sum, found as Stored) ? toRow(found) : undefined
 }
 
 function isAsWritten(sum: Sum, stored: Stored): boolean {

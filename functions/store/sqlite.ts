@@ -15,7 +15,7 @@ import {
   type Rows,
   toFound,
 } from './rows.ts'
-import { buildSeal, type Sum, toRow } from './seal.ts'
+import { buildSeal, type Sum, toWholeRow } from './seal.ts'
 
 /** Increase this if an older relay would not understand the changed rows. */
 export const formatVersion = 7
@@ -120,7 +120,7 @@ export class SqlRows implements Rows {
       const most = limit < 0 ? limit : limit - rows.length
       const { found, count, last } = this.#findPage(partition, start, to, most)
       for (const one of found) {
-        const row = toRow(this.#sum, one)
+        const row = toWholeRow(this.#sum, one)
         if (row === undefined) this.#damaged(one)
         else rows.push(row)
       }
@@ -154,7 +154,7 @@ export class SqlRows implements Rows {
   }
 
   #whole(found: Columns): Row {
-    const row = toRow(this.#sum, found)
+    const row = toWholeRow(this.#sum, found)
     if (row === undefined) throw this.#damaged(found)
     return row
   }
@@ -284,7 +284,7 @@ export class SqlRows implements Rows {
   /** Undefined also if it is damaged. */
   #wholeRow(partition: string, row: string): Row | undefined {
     const [found] = this.#db.all(sql.read, partition, row)
-    return found && toRow(this.#sum, found)
+    return found && toWholeRow(this.#sum, found)
   }
 
   #exists(partition: string, row: string): boolean {

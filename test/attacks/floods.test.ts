@@ -164,31 +164,19 @@ describe('the address for Event Grid', () => {
     const seer = new FakeBeacon(world, 'web_0')
     const seen = Array.from({ length: 20 }, () => event({ eventId: randomUUID() }))
     await seer.sees(seen)
-    let turns = 0
-    const pause = world.relay.host.pause
-    world.relay.host.pause = async () => {
-      turns += 1
-      await pause()
-    }
-    world.app = createApp(world.relay)
+    const countTurns = turnsTaken()
     await seer.sees(null)
     // one pause after each five events, and one for each turn
-    expect(turns).toBeGreaterThanOrEqual(17)
+    expect(countTurns()).toBeGreaterThanOrEqual(17)
     const few = new FakeBeacon(world, 'web_1')
     await few.sees(seen.slice(0, 3))
-    turns = 0
+    countTurns()
     await few.sees(null)
-    expect(turns).toBe(0)
+    expect(countTurns()).toBe(0)
   })
 
   test('many small reports of one fleet at once: sixteen joins wait for nobody, the others take turns', async () => {
-    let turns = 0
-    const pause = world.relay.host.pause
-    world.relay.host.pause = async () => {
-      turns += 1
-      await pause()
-    }
-    world.app = createApp(world.relay)
+    const countTurns = turnsTaken()
     // all are under way before the first one is stored
     const { commit } = world.store
     Object.assign(world.store, {
@@ -204,9 +192,9 @@ describe('the address for Event Grid', () => {
         ),
       )
     await sent(16)
-    expect(turns).toBe(0)
+    expect(countTurns()).toBe(0)
     await sent(40)
-    expect(turns).toBeGreaterThanOrEqual(24)
+    expect(countTurns()).toBeGreaterThanOrEqual(24)
     Object.assign(world.store, { commit })
   })
 
@@ -317,3 +305,19 @@ test('large reports take turns, event by event: another fleet gets its own in be
   // 36 turns of the one fleet, and 6 of the other
   expect(order.indexOf('good')).toBeLessThan(2)
 })
+
+/** Counts the pauses of the relay since the last call. */
+function turnsTaken(): () => number {
+  let turns = 0
+  const { pause } = world.relay.host
+  world.relay.host.pause = async () => {
+    turns += 1
+    await pause()
+  }
+  world.app = createApp(world.relay)
+  return () => {
+    const counted = turns
+    turns = 0
+    return counted
+  }
+}

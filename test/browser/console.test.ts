@@ -475,5 +475,9 @@ test('under load, the first decision stands in the first screen, and no button i
         return hit !== null && (node === hit || node.contains(hit) || hit.contains(node)) ? [] : [node.textContent]
       })`)
     expect([width, covered]).toEqual([width, []])
+    await page.goto(url)
+    await page.locator('.bulk > summary').first().click()
+    const press = (await page.locator('.bulk[open] [value=approve]').boundingBox())!
+    expect([width, press.y + press.height <= height]).toEqual([width, true])
   }
 })

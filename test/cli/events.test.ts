@@ -74,6 +74,23 @@ test('events that are over hide no open one', async () => {
   expect((await play('approve', approve, [eventId, '--yes'])).code).toBe(0)
 })
 
+test('of more open events than the list has, a whole id and a VM mean theirs', async () => {
+  for (let n = 0; n < 5; n++) {
+    const vm = `many_${n}`
+    const own = Array.from({ length: 45 }, (_, i) =>
+      event({ eventId: `many-${n}-${i}`, resources: [vm], notBeforeAt: world.clock.now + minute }),
+    )
+    await new FakeBeacon(world, vm).sees(own)
+  }
+  await beacon.sees([event({ notBeforeAt: world.clock.now + 20 * minute })])
+  const { out, err } = await play('events', events)
+  expect([out.includes(eventId), err]).toEqual([false, expect.stringContaining('these 200')])
+  const leaves = async (...words: string[]) => play('leave', leave, [...words, '--yes'])
+  expect((await leaves('nothing', '--fleet', 'prod')).err).toContain('no open event is called')
+  expect((await leaves('web_0')).code).toBe(0)
+  expect((await play('approve', approve, [eventId, '--yes', '--fleet', 'prod'])).code).toBe(0)
+})
+
 test('a silent VM is said in the list, and before an approval', async () => {
   await beacon.sees([event()])
   await world.pass(5 * minute)

@@ -168,7 +168,7 @@ function clusterId(what: string, record: EventRecord): string {
   return `${what}-${encodeURIComponent(`${fleet}/${findSet(record)}/${facts.eventType}`)}`
 }
 
-/** The second step names each event, as the buttons decide about all of them. */
+/** The second step names each event, as the buttons decide about all of them. Many names would push the buttons out of sight. */
 function bulkPart(cards: Placed[], now: number): Html {
   const [{ seen, place }] = cards as [Placed]
   const { record } = seen
@@ -187,14 +187,14 @@ function bulkPart(cards: Placed[], now: number): Html {
   const question = `${verb} ${all} in ${findSet(record)!} (${record.fleet})?`
   return html`<details class="after bulk" id="${clusterId('bulk', record)}"><summary class="button${cards.some(({ isNext }) => isNext) ? '' : ' plain'}">Decide ${all}…</summary>
 <div><p><b>${plain(question)}</b> You cannot undo an approval.</p>
-<ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}${one.record.unheard === undefined ? '' : ', silent'}</span></li>`)}</ul>
 ${unheard === 0 ? '' : html`<p class="unready">Nobody can tell Azure about ${unheard} of these now, as no VM that sees ${unheard === 1 ? 'it' : 'them'} reports. Such an approval waits until a VM reports.</p>`}
 ${isUnready ? html`<p class="unready">Not every VM is ready. If you start them now, Azure does not wait.</p>` : ''}
 <form method="post">${noDefault}${fields(cards)}
 <label class="why" for="rc${place}">Reason, if others should know it
 <input id="rc${place}" name="reason" maxlength="${maxReasonLength}" autocomplete="off"></label>
 ${undecided.length === cards.length ? html`<button name="decision" value="not_now">Let Azure ${verb.toLowerCase()} ${all}</button>` : ''}
-<button class="${look}" name="decision" value="approve">${verb} ${all} ${when}</button>${cancelPart}</form></div></details>`
+<button class="${look}" name="decision" value="approve">${verb} ${all} ${when}</button>${cancelPart}</form>
+<ul>${cards.map(({ seen: one }) => html`<li>${vmsIn(toView(one.record))} <span class="note">${whole(describeDue(one.record, now))}${approvesUnready(one.record) === '' ? '' : ', not ready'}${one.record.unheard === undefined ? '' : ', silent'}</span></li>`)}</ul></div></details>`
 }
 
 /** What a reader needs to find and decide an event. Its page has the sentences. */

@@ -1,7 +1,7 @@
 // All rows of a stopped relay, from a file of SQLite to PostgreSQL or back: an owner moves without losing an open event.
 import { FoghornError } from '../../../shared/errors.ts'
-import type { Row } from '../rows.ts'
-import { type Stored, type Sum, toRow } from '../seal.ts'
+import type { Row, Stored } from '../rows.ts'
+import { type Sum, toWholeRow } from '../seal.ts'
 import type { Database as SqliteDatabase } from '../sqlite.ts'
 import type { Database } from './connect.ts'
 import type { Query } from './rows.ts'
@@ -110,7 +110,7 @@ function isOfAnyPlace({ partition, row }: Stored): boolean {
 
 /** Throws FoghornError `data_damaged`, which names the row. */
 function keysIn(sum: Sum, stored: Stored): Row['keys'] {
-  const whole = toRow(sum, stored)
+  const whole = toWholeRow(sum, stored)
   if (whole === undefined) {
     const what = `row "${stored.row}" of "${stored.partition}" is damaged`
     throw new FoghornError('data_damaged', `${what}, so nothing was copied`)

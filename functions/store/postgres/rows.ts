@@ -12,8 +12,8 @@ import {
   type Row,
   type Rows,
   toFound,
+  toRow,
 } from '../rows.ts'
-import { toRow } from '../seal.ts'
 import { sql } from './schema.ts'
 
 /**
@@ -80,12 +80,12 @@ export class PostgresRows implements Rows {
 
   async read(partition: string, row: string): Promise<Row | undefined> {
     const [found] = await this.#query(sql.read, [partition, row])
-    return found && toRow(undefined, found)
+    return found && toRow(found)
   }
 
   async list(partition: string, from: string, to: string, limit?: number): Promise<Row[]> {
     const found = await this.#query(sql.list, [partition, from, to, limit ?? null])
-    return found.flatMap((one) => toRow(undefined, one) ?? [])
+    return found.map(toRow)
   }
 
   async find(index: string, from: string, to: string, limit: number): Promise<Found[]> {
@@ -127,7 +127,7 @@ export class PostgresRows implements Rows {
       for (const [i, { resolve }] of units.entries())
         resolve(outcomes[i] ? plans[i]!.rows : 'conflict')
     } catch (error) {
-      // whoever waited behind these would wait as long once more
+      // the callers behind these would wait as long again
       const behind = isUnavailable(error) ? this.#waiting.splice(0) : []
       for (const { reject } of [...units, ...behind]) reject(error)
     }

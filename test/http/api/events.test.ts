@@ -73,6 +73,34 @@ describe('one event', () => {
   })
 })
 
+describe('a decision with If-Match', () => {
+  const decide = (ifMatch: string) =>
+    world.app.request('/v1/events/prod/a/decision', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${adminKey}`,
+        'content-type': 'application/json',
+        'if-match': ifMatch,
+      },
+      body: '{"decision":"approve"}',
+    })
+
+  test.each<[string, (etag: string) => string, boolean, number]>([
+    ['of the event as it is', (etag) => etag, false, 200],
+    ['made weak by a proxy', (etag) => `W/${etag}`, false, 200],
+    ['any', () => '*', true, 200],
+    ['of what it was', (etag) => etag, true, 412],
+    ['of what it was, made weak', (etag) => `W/${etag}`, true, 412],
+    ['without quotes', (etag) => etag.replaceAll('"', ''), true, 412],
+  ])('%s', async (_, header, isMoved, status) => {
+    const beacon = new FakeBeacon(world, 'web_0')
+    await beacon.sees([event({ eventId: 'a' })])
+    const etag = (await get('/v1/events/prod/a')).headers.get('etag')!
+    if (isMoved) await beacon.sees([event({ eventId: 'a', resources: ['web_0', 'web_1'] })])
+    expect((await decide(header(etag))).status).toBe(status)
+  })
+})
+
 interface ListPage {
   events: { eventId: string }[]
   more: boolean

@@ -450,7 +450,7 @@ describe('a group of events of one scale set', () => {
   test('is decided at once, after a step that names each', async () => {
     const visit = await asAdmin(world)
     expect((await shownTo(visit)).text).toMatch(
-      /Freeze of 3 in edge prod Decide all 3… Pause all 3 in edge \(prod\)\? You cannot undo an approval. edge_0 .* edge_1 .* edge_2 .* Let Azure pause all 3 Pause all 3 now/,
+      /Freeze of 3 in edge prod Decide all 3… Pause all 3 in edge \(prod\)\? You cannot undo an approval\. .* Let Azure pause all 3 Pause all 3 now Cancel edge_0 .* edge_1 .* edge_2 /,
     )
     const fields = await formOf(visit)
     fields.set('decision', 'not_now')
