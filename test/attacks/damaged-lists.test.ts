@@ -76,6 +76,8 @@ test('eighty of a hundred steps: a reader of the stream gets the others', async 
     (SELECT id FROM rows WHERE row LIKE 'moment|%' ORDER BY id LIMIT 80)`)
   const answer = await askApi(world, adminKey, '/v1/events/stream?after=0&wait=0')
   expect(((await answer.json()) as Page).events).toHaveLength(20)
+  // also if a page has damaged ones alone
+  expect(await world.store.readMoments(0, 10, world.clock.now)).toHaveLength(10)
   world.store.close()
 })
 

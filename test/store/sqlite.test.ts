@@ -15,6 +15,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { RelayStore } from '../../functions/store/relay-store.ts'
 import { SqlRows } from '../../functions/store/sqlite.ts'
 import { checkBackup, explainDisk, openFile } from '../../functions/store/sqlite-file.ts'
 import { messageOf } from '../../shared/errors.ts'
@@ -255,6 +256,25 @@ test('a beacon that saw many events is forgotten without reading one of them', a
   }
   expect(await store.forget(at, 9)).toBe(1)
   expect(read.filter((partition) => partition.startsWith('event|'))).toEqual([])
+  file.close()
+})
+
+test('events are forgotten one at a time, and what came in meanwhile goes first', async () => {
+  const file = openFile(newPath())
+  let pauses = 0
+  const store = new RelayStore({
+    ...{ rows: new SqlRows(file, { nonce: 'a' }), newId: randomUUID, random: Math.random },
+    pause: async () => {
+      pauses += 1
+    },
+  })
+  for (const eventId of ['a', 'b', 'c']) {
+    const ended = { at: at - 5, outcome: 'completed' as const }
+    const over = { eventId, ended } as never
+    await store.commit(commitOf({ record: record(over) }))
+  }
+  expect(await store.forget(at, 9)).toBe(3)
+  expect(pauses).toBeGreaterThanOrEqual(3)
   file.close()
 })
 

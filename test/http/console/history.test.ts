@@ -48,6 +48,13 @@ describe('the search', () => {
     expect(await found(await asAdmin(world), query)).toEqual(ids.toSorted())
   })
 
+  test('has all that is not over in one list', async () => {
+    const visit = await asAdmin(world)
+    await report(started())
+    expect(await found(visit, '?step=not_over')).toEqual(['frozen', 'other', eventId].toSorted())
+    expect(await found(visit, '?step=open')).not.toContain(eventId)
+  })
+
   test('shows what has ended, unless the visitor asks for more', async () => {
     const visit = await asAdmin(world)
     expect(await found(visit, '?q=')).toEqual([])

@@ -80,9 +80,10 @@ describe('what it shows', () => {
     expect(html).toMatch(/<text [^>]+>2<\/text>/)
   })
 
-  test('in the list of what comes, five alike of one scale set are one row, and four are not', async () => {
+  test('in the list of what comes, five alike of one scale set and half hour are one row, and four are not', async () => {
+    const at = world.clock.now + 15 * 60_000
     const names = [...Array(9).keys()].map((i) =>
-      event({ eventId: `e${i}`, resources: [`web_${i}`] }),
+      event({ eventId: `e${i}`, resources: [`web_${i}`], notBeforeAt: at + i * 20_000 }),
     )
     const rows = async () => {
       const { html } = await shownTo(await asAdmin(world), '/console/upcoming')
@@ -96,7 +97,7 @@ describe('what it shows', () => {
     await world.pass(10_000)
     const [all, ...others] = (await rows()).toSorted((a, b) => b.length - a.length)
     expect(others).toHaveLength(1)
-    expect(all).toContain('Reboot, 10 events</summary>')
+    expect(all).toContain('Reboot, 10 events, the last at 12:17 UTC</summary>')
     expect([...all!.matchAll(/<a id="u-[^"]+" href="[^"]+\/events\/prod\/[^"]+"/g)]).toHaveLength(
       10,
     )
