@@ -132,7 +132,7 @@ export const relayEvents: Record<string, string> = {
     'A person without permission tried to decide an event. `who` and `permission` say why.',
   delivered: 'A channel accepted a message. For a subscription, the level is `debug`.',
   database_damaged:
-    'Plain Node only. A part of the database cannot be read, or is not as it was written. The rest works. Logged once; `/healthz` says so, too. Restore a backup.',
+    'SQLite on plain Node only. A part of the database cannot be read, or is not as it was written. The rest works. Logged once; `/healthz` says so, too. Restore a backup.',
   database_broken:
     'Plain Node only. The disk failed a write. The relay ended, so that its service starts it again.',
   database_connection_lost:
