@@ -23,6 +23,7 @@ import { unsupported } from '../../core/rules/beacon-version.ts'
 import { atOnce, type InTurn } from '../../use-cases/join-events.ts'
 import { receiveAndHold } from '../../use-cases/receive-report.ts'
 import type { Relay } from '../../use-cases/relay.ts'
+import type { Door } from '../door.ts'
 import { type Refusal, readIncoming, refuse } from '../problem.ts'
 import { type Route, route, type Shared } from '../route.ts'
 import { nameBeacon } from './authenticate.ts'
@@ -83,6 +84,10 @@ function createVersionNotes({ log }: Relay): NoteVersion {
 const maxWaiting = { large: 1_000, huge: 100 }
 const hugeBytes = 64 * 1024
 
+function takeTurns(door: Door, fleet: string, size: keyof typeof maxWaiting): InTurn {
+  return (work) => door.pass({ fleet, size }, work, maxWaiting[size])
+}
+
 interface Taking extends Needed {
   noteVersion: NoteVersion
   fewAtOnce: ReturnType<typeof createFewAtOnce>
@@ -93,11 +98,9 @@ async function takeReport(
   incoming: Incoming,
 ): ReturnType<TakeReport> {
   const { length } = incoming.text
-  const size = length > hugeBytes ? 'huge' : 'large'
-  const turnOf = (fleet: string): InTurn =>
-    length <= usualBytes
-      ? atOnce
-      : (work) => reportDoor.pass({ fleet, size }, work, maxWaiting[size])
+  const atDoor = (fleet: string) =>
+    takeTurns(reportDoor, fleet, length > hugeBytes ? 'huge' : 'large')
+  const turnOf = (fleet: string) => (length <= usualBytes ? atOnce : atDoor(fleet))
   const request = await readRequest(
     relay,
     refusals,
@@ -111,8 +114,7 @@ async function takeReport(
   if ('refusal' in named) return refuse(named.refusal)
   noteVersion(fleet, body)
   const hasOldKey = sender.by === 'key' && sender.isOld === true
-  const others: InTurn = (work) => reportDoor.pass({ fleet, size: 'large' }, work, maxWaiting.large)
-  const inTurn = length <= usualBytes ? fewAtOnce(fleet, others) : turnOf(fleet)
+  const inTurn = length <= usualBytes ? fewAtOnce(fleet, atDoor(fleet)) : atDoor(fleet)
   const received = await receiveAndHold(relay, fleet, named.beacon, body, hasOldKey, inTurn)
   if (received.outcome === 'answered') return { answer: received.answer }
   if (received.outcome === 'full') {
@@ -163,7 +165,10 @@ const outcomes: Record<'retired' | 'busy', Refusal> = {
   },
 }
 
-/** A check stores nothing and retires no boot id, so it disturbs no beacon. */
+/**
+ * A check stores nothing and retires no boot id, so it disturbs no beacon. Only a person waits for it, so it takes turns
+ * with large reports.
+ */
 const postCheck = route({
   method: 'post',
   path: checkPath,
@@ -174,11 +179,12 @@ const postCheck = route({
   body: { schema: checkSchema, maxBytes: maxCheckBytes },
   answers: { 200: { about: 'What the relay knows of the VM.', schema: checkAnswerSchema } },
   handler:
-    ({ relay, refusals }) =>
+    ({ relay, refusals, reportDoor }) =>
     async (c) => {
       const incoming = await readIncoming(c)
       const check = { schema: checkSchema, code: checkCode }
-      const request = await readRequest(relay, refusals, incoming, check)
+      const turnOf = (fleet: string) => takeTurns(reportDoor, fleet, 'large')
+      const request = await readRequest(relay, refusals, incoming, check, turnOf)
       if ('refusal' in request) return refuse(c, request.refusal)
       const { fleet, sender } = request
       const { vm } = request.body

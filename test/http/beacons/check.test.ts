@@ -1,6 +1,7 @@
 // A beacon's check, over HTTP: authenticated as a report is, answered with what the relay knows, and
 // nothing is stored.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { createApp } from '../../../functions/app.ts'
 import { createEntra } from '../../../functions/identity/entra.ts'
 import { checkAnswerSchema, checkPath, maxCheckBytes } from '../../../shared/check.ts'
 import { sign } from '../../../shared/signature.ts'
@@ -48,6 +49,14 @@ test('it answers the name of the beacon, and when it was heard last', async () =
 test('without a VM it still shows that the credential is accepted', async () => {
   const response = await signed({ version: 1, vm: null })
   expect(await response.json()).toEqual({ fleet: 'prod', time: startAt })
+})
+
+test('it takes a turn: many at once keep no report waiting', async () => {
+  const { host } = world.relay
+  const pause = vi.spyOn(host, 'pause')
+  world.app = createApp({ ...world.relay, host })
+  expect((await signed(check)).status).toBe(200)
+  expect(pause).toHaveBeenCalledTimes(1)
 })
 
 test('it stores nothing, and the running beacon goes on', async () => {
