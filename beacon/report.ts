@@ -82,7 +82,7 @@ function buildHead({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts)
   const own = { ...beacon, uptimeMs: clampAge(beacon.uptimeMs) }
   const head = { version: 1 as const, vm, beacon: own, hooks, goodbye, waitMs }
   if (document === undefined) return { ...head, document: null }
-  const { seenAt, apiVersion, incarnation, events, kept, unreadable } = document
+  const { seenAt, apiVersion, incarnation, events, hidden, unreadable } = document
   return {
     ...head,
     document: {
@@ -91,7 +91,7 @@ function buildHead({ vm, beacon, document, hooks, goodbye, waitMs, now }: Facts)
       apiVersion,
       events: [...events],
       unreadable: unreadable.count,
-      hidden: kept.map(({ event }) => event.eventId),
+      hidden: hidden.map(({ event }) => event.eventId),
     },
   }
 }

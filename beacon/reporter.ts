@@ -217,7 +217,7 @@ class Reporter {
   }
 
   #backoff(): Backoff {
-    // `known` has every event that is shown or kept
+    // `known` has every event that is shown or hidden
     const isOpen = (this.#state.document?.known.size ?? 0) > 0
     return isOpen ? openBackoff : idleBackoff
   }

@@ -23,12 +23,12 @@ export interface Shown {
 /** What one successful poll showed, and what the beacon knows from earlier polls. */
 export interface Snapshot extends Shown {
   /** Events that the document lacks but may hide. */
-  kept: readonly Kept[]
-  /** Each event's values as any document last showed them, by the ids of `events` and `kept`. */
+  hidden: readonly Hidden[]
+  /** Each event's values as any document last showed them, by the ids of `events` and `hidden`. */
   known: ReadonlyMap<string, ScheduledEvent>
 }
 
-interface Kept {
+interface Hidden {
   /** The event as the last document that contained it showed it. */
   event: ScheduledEvent
   /** When that document arrived, and its unreadable entries. */
@@ -63,7 +63,7 @@ interface Watched {
  * How long an event may count as hidden. An unreadable entry can belong to another event, and an
  * event that ended must end here, too.
  */
-export const keptForMs = 5 * 60_000
+export const hiddenForMs = 5 * 60_000
 
 /** If polls failed for longer, an event may have been announced and may have started unseen. */
 export const blindMs = 10_000
@@ -74,17 +74,17 @@ export function watch(last: Snapshot | undefined, next: Shown): Watched {
     return { snapshot: { ...last, seenAt }, steps: [], learned: [] }
   }
   const { steps, learned, known } = shownSteps(last, next)
-  const kept: Kept[] = []
+  const hidden: Hidden[] = []
   for (const missing of findMissing(last, next, known)) {
     const { event, lastSeenAt } = missing
-    if (isHidden(missing, next) && next.events.length + kept.length < limits.events) {
-      kept.push(missing)
+    if (isHidden(missing, next) && next.events.length + hidden.length < limits.events) {
+      hidden.push(missing)
       known.set(event.eventId, last?.known.get(event.eventId) ?? event)
     } else {
       steps.push({ kind: 'gone', seenAt, lastSeenAt, firstPoll: false, event })
     }
   }
-  return { snapshot: { ...next, kept, known }, steps, learned }
+  return { snapshot: { ...next, hidden, known }, steps, learned }
 }
 
 /** The steps of the events in the document, and what is known of each. */
@@ -117,25 +117,25 @@ function isRepeated(
 ): boolean {
   const isSame = events === last.events && unreadable === last.unreadable
   const isSameVersion = apiVersion === last.apiVersion && incarnation === last.incarnation
-  return isSame && isSameVersion && last.kept.length === 0
+  return isSame && isSameVersion && last.hidden.length === 0
 }
 
 function findMissing(
   last: Snapshot | undefined,
   { seenAt }: Shown,
   shown: ReadonlyMap<string, ScheduledEvent>,
-): Kept[] {
+): Hidden[] {
   if (last === undefined) return []
   const { unreadable } = last
   const were = last.events.map((event) => {
     return { event, lastSeenAt: last.seenAt, unreadable, since: seenAt }
   })
-  return [...were, ...last.kept].filter(({ event }) => !shown.has(event.eventId))
+  return [...were, ...last.hidden].filter(({ event }) => !shown.has(event.eventId))
 }
 
 /** Whether a document without the event may still hide it. */
-function isHidden({ event, unreadable, since }: Kept, next: Shown): boolean {
-  if (next.seenAt - since >= keptForMs) return false
+function isHidden({ event, unreadable, since }: Hidden, next: Shown): boolean {
+  if (next.seenAt - since >= hiddenForMs) return false
   return !shows(next.apiVersion, event.eventType) || hasMore(unreadable, next.unreadable)
 }
 

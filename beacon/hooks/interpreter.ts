@@ -52,14 +52,14 @@ export function interpreterFault(file: string, trust: Trust, depth = 0): string 
   }
   if (depth === maxScripts) return `${file} runs one more script than Linux follows: name a program`
   const [, interpreter = '', argument = ''] = line
-  const look: Look = { file, trust, depth }
+  const script: Script = { file, trust, depth }
   return (
-    programFault(look, interpreter) ??
-    (isEnv(interpreter) ? commandFault(look, argument) : fileFault(look, argument))
+    programFault(script, interpreter) ??
+    (isEnv(interpreter) ? commandFault(script, argument) : fileFault(script, argument))
   )
 }
 
-interface Look {
+interface Script {
   /** Whose first line it is. */
   file: string
   trust: Trust
@@ -67,7 +67,7 @@ interface Look {
 }
 
 /** Undefined, too, if the program is a script and its own first line has no fault. */
-function programFault({ file, trust, depth }: Look, program: string): string | undefined {
+function programFault({ file, trust, depth }: Script, program: string): string | undefined {
   if (!program.startsWith('/')) {
     return `${file} runs ${program}: write its whole path in the first line`
   }
@@ -86,7 +86,7 @@ function programFault({ file, trust, depth }: Look, program: string): string | u
 }
 
 /** What is wrong with an argument that names a file. It may be missing, if nobody else can create it. */
-function fileFault({ file, trust, depth }: Look, argument: string): string | undefined {
+function fileFault({ file, trust, depth }: Script, argument: string): string | undefined {
   if (argument.startsWith('-') || !argument.includes('/')) return undefined
   const walked = walkTo(argument, trust)
   if ('fault' in walked) {
@@ -106,8 +106,8 @@ const plainWord = /^[\w.,:+@%/=-]+$/
 const harmless = /^(LANG|LC_[A-Z]+|TZ)=/
 
 /** What is wrong with the argument of `env`: `python3`, or `-S LANG=C python3 -u`. */
-function commandFault(look: Look, argument: string): string | undefined {
-  const { file } = look
+function commandFault(script: Script, argument: string): string | undefined {
+  const { file } = script
   const isSplit = /^-S[ \t]/.test(argument)
   const words = isSplit
     ? argument
@@ -124,22 +124,22 @@ function commandFault(look: Look, argument: string): string | undefined {
   if (!isPlain || command.startsWith('-') || command.includes('=') || isEnv(command)) {
     return `${file} runs env with more than a name: name the program itself in the first line`
   }
-  const fault = command.includes('/') ? programFault(look, command) : nameFault(look, command)
+  const fault = command.includes('/') ? programFault(script, command) : nameFault(script, command)
   const others = words.slice(at + 1)
-  return fault ?? others.map((word) => fileFault(look, word)).find(Boolean)
+  return fault ?? others.map((word) => fileFault(script, word)).find(Boolean)
 }
 
 /** What is wrong with a name that `env` looks for. It skips what cannot be executed. */
-function nameFault(look: Look, name: string): string | undefined {
-  for (const folder of look.trust.path.split(':')) {
+function nameFault(script: Script, name: string): string | undefined {
+  for (const folder of script.trust.path.split(':')) {
     const program = join('/', folder, name)
-    const walked = walkTo(program, look.trust)
+    const walked = walkTo(program, script.trust)
     // a user who may write to this folder could put another program there
     if ('fault' in walked || ('real' in walked && isProgram(walked.real))) {
-      return programFault(look, program)
+      return programFault(script, program)
     }
   }
-  return `${look.file} needs ${name}, which is in no folder of PATH: correct its first line`
+  return `${script.file} needs ${name}, which is in no folder of PATH: correct its first line`
 }
 
 function isProgram(file: string): boolean {

@@ -56,7 +56,7 @@ function sample(
     pageUrl: `${publicUrl}/approve/[token]`,
     mayHaveHeard: [],
     also: [],
-    posts: { read: async () => undefined, write: async () => 'written' },
+    chatMessage: { read: async () => undefined, write: async () => 'written' },
     publicUrl,
     hmac: webHmac,
     wait: async () => {},

@@ -1,6 +1,6 @@
 // The answers that wait for a decision in this process. A place collects wake-ups from the time
 // when it is taken, before the wait begins, so that none is lost in between.
-import type { Holds, Place } from '../use-cases/relay.ts'
+import type { Hold, Holds } from '../use-cases/relay.ts'
 
 /** Waits until `end` is called, at most `ms`. */
 export type Wait = (ms: number, register: (end: () => void) => void) => Promise<void>
@@ -60,7 +60,7 @@ export function createHolds({ places = usualPlaces, wait = inProcess } = {}): Ho
   }
 }
 
-type Ended = Awaited<ReturnType<Place['wait']>>
+type Ended = Awaited<ReturnType<Hold['wait']>>
 
 class Held {
   readonly #eventIds: ReadonlySet<string>

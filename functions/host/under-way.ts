@@ -13,7 +13,7 @@ const quickMs = 2_000
 const maxQuick = 1_000
 
 /** How many requests there may be at once. */
-interface Places {
+interface AtOnce {
   /** With so many under way, no channel gets a second one. Default: no limit. */
   wide?: number
   /** All stored channels together get no more, so that configured channels have places. Default: no limit. */
@@ -37,7 +37,7 @@ export class UnderWay {
 
   constructor(
     relay: Relay,
-    { wide = Infinity, toStored = Infinity }: Places = {},
+    { wide = Infinity, toStored = Infinity }: AtOnce = {},
     start: Start = (work) => work(),
   ) {
     this.start = start

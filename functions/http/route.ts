@@ -181,27 +181,27 @@ export function parseBody({ caller, body, json }: Route): MiddlewareHandler {
 }
 
 /** Calls `work` when it is the asker's turn, or refuses. */
-type Turn = <Result>(c: Context, work: () => Promise<Result>) => Promise<Result | Response>
+type InTurn = <Result>(c: Context, work: () => Promise<Result>) => Promise<Result | Response>
 
-/** Parses what the request brings, in a `turn`, and calls the handler. */
+/** Parses what the request brings, `inTurn`, and calls the handler. */
 export function serve<Needs>(
   route: Route<Needs>,
   shared: Needs,
-  turn: Turn = (_c, work) => work(),
+  inTurn: InTurn = (_c, work) => work(),
 ): (c: Context) => Promise<Response> {
   const handle = route.handler(shared) as Handler<Input<string, z.ZodType, z.ZodType>>
   return async (c) => {
     const query = readQuery(c, route.query)
     if ('refusal' in query) return problem(c, 400, 'query_invalid', query.refusal)
-    const body = route.json === undefined ? undefined : await readJson(c, route.json, turn)
+    const body = route.json === undefined ? undefined : await readJson(c, route.json, inTurn)
     if (body instanceof Response) return body
     return handle(c, { params: c.req.param(), query: query.query, body })
   }
 }
 
-async function readJson(c: Context, json: JsonBody<z.ZodType>, turn: Turn) {
+async function readJson(c: Context, json: JsonBody<z.ZodType>, inTurn: InTurn) {
   const text = await c.req.text()
-  return turn(c, async () => parsed(c, json, text))
+  return inTurn(c, async () => parsed(c, json, text))
 }
 
 function parsed(

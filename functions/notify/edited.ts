@@ -1,8 +1,8 @@
 // A message that is edited as its event moves: one for each epoch of an event. Each step edits the message and
 // adds a reply below it, as an edit notifies nobody. Where it was posted is stored by compare-and-set.
 import type { SendOutcome } from '../core/delivery/attempt.ts'
+import { nextStep, type Posted } from '../core/delivery/chat-message.ts'
 import { type Delivery, tellsOfEvent } from '../core/delivery/delivery.ts'
-import { nextStep, type Posted } from '../core/delivery/post.ts'
 import type { Notifier, Outgoing, Send, Undelivered } from './notifier.ts'
 
 /** How a kind posts and edits. No method throws. */
@@ -46,7 +46,7 @@ export function notifyByEditing<Channel>(editor: Editor<Channel>): Notifier<Chan
     if (!tellsOfEvent(outgoing.delivery.notification)) {
       return toOutcome(await editor.create(attempt))
     }
-    const known = await outgoing.posts.read()
+    const known = await outgoing.chatMessage.read()
     const next = nextStep(known, outgoing.delivery, editor.placeOf(channel), outgoing.now)
     const version = known?.version ?? 0
     switch (next.step) {
@@ -71,19 +71,19 @@ async function post<Channel>(
   version: number,
 ): Promise<SendOutcome> {
   const { outgoing, channel } = attempt
-  const { posts, delivery } = outgoing
+  const { chatMessage, delivery } = outgoing
   const { lease: by, leaseUntil: until, seq } = delivery
-  if ((await posts.write({ is: 'posting', by, until }, version)) === 'conflict') {
+  if ((await chatMessage.write({ is: 'posting', by, until }, version)) === 'conflict') {
     return { outcome: 'retry', note: 'another worker is posting this message', unsent: true }
   }
   const created = await editor.create(attempt)
   if (created.outcome !== 'done') {
-    await posts.write({ is: 'absent', by }, version + 1)
+    await chatMessage.write({ is: 'absent', by }, version + 1)
     return created
   }
   const { place, message } = created
   const posted = { is: 'posted' as const, to: editor.placeOf(channel), place, message, seq }
-  if ((await posts.write(posted, version + 1)) === 'written') return toOutcome(created)
+  if ((await chatMessage.write(posted, version + 1)) === 'written') return toOutcome(created)
   // the lease has ended, and another worker has posted the message or will
   const own = { ...outgoing, signal: AbortSignal.timeout(removeMs) }
   await editor.remove({ ...attempt, outgoing: own }, created)
@@ -96,7 +96,7 @@ async function edit<Channel>(
   posted: Posted,
   version: number,
 ): Promise<SendOutcome> {
-  const { delivery, posts } = attempt.outgoing
+  const { delivery, chatMessage } = attempt.outgoing
   const edited = await editor.edit(attempt, posted)
   if (edited.outcome === 'gone') return post(editor, attempt, version)
   if (edited.outcome !== 'done') return edited
@@ -104,7 +104,7 @@ async function edit<Channel>(
   if (replied.outcome === 'gone') return post(editor, attempt, version)
   if (replied.outcome !== 'done') return replied
   // ignore a conflict: the message is edited and the reply sent
-  await posts.write({ ...posted, seq: delivery.seq }, version)
+  await chatMessage.write({ ...posted, seq: delivery.seq }, version)
   return { outcome: 'delivered', note: 'edited' }
 }
 

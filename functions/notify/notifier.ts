@@ -4,9 +4,9 @@ import { FoghornError } from '../../shared/errors.ts'
 import { parseRetryAfter } from '../../shared/retry.ts'
 import type { Hmac } from '../../shared/signature.ts'
 import type { SendOutcome } from '../core/delivery/attempt.ts'
+import type { ChatMessage, ChatMessageState } from '../core/delivery/chat-message.ts'
 import type { Claimed, Delivery } from '../core/delivery/delivery.ts'
 import type { Takes } from '../core/delivery/overtake.ts'
-import type { Post, PostState } from '../core/delivery/post.ts'
 import type { Rate } from '../core/delivery/rate.ts'
 import type { Proof } from '../core/event/proof.ts'
 import { plain } from '../core/message/phrases.ts'
@@ -70,10 +70,10 @@ export interface ButtonSupport {
 }
 
 /** The message about this epoch of the event in the channel, for kinds that edit their messages. */
-export interface PostAccess {
-  read(): Promise<Post | undefined>
+export interface ChatMessageAccess {
+  read(): Promise<ChatMessage | undefined>
   /** `conflict`: the stored version is not `basedOn` (0: none), so nothing was written. */
-  write(state: PostState, basedOn: number): Promise<'written' | 'conflict'>
+  write(state: ChatMessageState, basedOn: number): Promise<'written' | 'conflict'>
 }
 
 /** Tokens of the identity that the relay has in Azure. */
@@ -94,8 +94,8 @@ export interface Outgoing extends Part {
   also: Part[]
   /** One page for all events of this message. Absent for a single event, or if it is too long. */
   listUrl?: string
-  /** Posts about the event of the message itself. Events in `also` have none. */
-  posts: PostAccess
+  /** The one about the event of the message itself. Events in `also` have none. */
+  chatMessage: ChatMessageAccess
   /** Where outsiders reach the relay. */
   publicUrl: string
   /** Signs webhooks, and requests to Azure's mail service. */
@@ -128,7 +128,7 @@ export interface Notifier<Own> {
    * such a link can name.
    */
   roomForLink?(channel: Own): number
-  /** Makes one attempt. Throws only what `posts` throws. The result contains no secret. */
+  /** Makes one attempt. Throws only what `chatMessage` throws. The result contains no secret. */
   notify(outgoing: Outgoing, channel: Own, send: Send): Promise<Notified>
 }
 

@@ -96,10 +96,10 @@ export function liveAttributes({ record }: Seen): Html {
 }
 
 /** Where the choices are. In the console, approving takes a second step: a page has many buttons. */
-type Place = 'page' | 'list' | 'console' | 'row' | 'next_row'
+type Where = 'page' | 'list' | 'console' | 'row' | 'next_row'
 
 /** In a list and in the console, the form names the event, and its answer scrolls there. */
-export function choicePart(seen: Seen, now: number, place: number, at: Place = 'page'): Html {
+export function choicePart(seen: Seen, now: number, place: number, at: Where = 'page'): Html {
   const { record, viewer } = seen
   const where = at === 'next_row' ? 'row' : at
   const shown = isDecidable(record)
@@ -123,7 +123,7 @@ function choices(
   seen: Seen,
   now: number,
   place: number,
-  where: Place,
+  where: Where,
   color: 'go' | 'plain',
 ): Html {
   const { record, form, name = place } = seen
@@ -149,7 +149,7 @@ function secondStep(
   record: EventRecord,
   place: number,
   isFirst: boolean,
-  where: Place,
+  where: Where,
   color: 'go' | 'plain',
 ): Html {
   const label = isFirst ? chooseLabel(record) : `${chooseVerb(record)} it after all`
@@ -198,7 +198,7 @@ function unreadyPart(record: EventRecord, place: number): Html {
   return html`<p class="unready" id="u${place}" ${text === '' ? html`hidden` : ''}>${text}</p>`
 }
 
-function hintPart(record: EventRecord, place: number, where: Place): Html {
+function hintPart(record: EventRecord, place: number, where: Where): Html {
   return html`<p class="hint" id="g${place}">${describeHint(record, where === 'page')}</p>`
 }
 
@@ -210,7 +210,7 @@ function describeHint(record: EventRecord, isLong: boolean): string {
   return `Azure starts it for ${describeCount(record)}${soon}. You cannot undo this.`
 }
 
-function preparePart(place: number, where: Place): Html {
+function preparePart(place: number, where: Where): Html {
   const hint = html`<p class="hint prepare" id="p${place}">Within a minute, the affected VMs run their hook "prepare".
 Azure does not start the event.</p>`
   return html`<button class="prepare" name="decision" value="prepare"
@@ -218,7 +218,7 @@ Azure does not start the event.</p>`
 ${where === 'row' ? '' : hint}`
 }
 
-function leavePart(record: EventRecord, now: number, place: number, where: Place): Html {
+function leavePart(record: EventRecord, now: number, place: number, where: Where): Html {
   const { notBeforeAt } = record.facts
   const isAhead = where !== 'row' && notBeforeAt !== undefined && notBeforeAt > now
   const at = isAhead ? ` at ${lastingClock(notBeforeAt, now)}` : ''
@@ -231,7 +231,7 @@ ${where === 'row' ? '' : hint}`
 }
 
 /** Says to others who looks at it. */
-function takePart(record: EventRecord, place: number, where: Place): Html {
+function takePart(record: EventRecord, place: number, where: Where): Html {
   const isTaken = record.taken !== undefined
   const [value, label] = isTaken ? ['give_back', 'Give it back'] : ['take', html`I'm on it`]
   const hint = html`<p class="hint" id="t${place}">${isTaken ? '“Give it back”: nobody is shown as looking at it.' : "“I'm on it”: others see that you are looking at it. That decides nothing."}</p>`

@@ -153,7 +153,7 @@ export class Claims {
       isLast = found.length < pageSize
       if (!isLast) from = justAfter(found.at(-1)!.key)
       for (const { partition, row: name } of found) {
-        const place = { partition, row: name }
+        const heldRow = { partition, row: name }
         const end = (row: Content | undefined): Made<void> => {
           const stored = row && toStoredDeliveries(row)
           if (!stored?.deliveries.some(({ lease }) => lease !== undefined))
@@ -163,7 +163,7 @@ export class Claims {
           )
           return { result: undefined, next: readMade({ ...stored, deliveries }) }
         }
-        await unlessDamaged(() => edits.edit(place, end))
+        await unlessDamaged(() => edits.edit(heldRow, end))
       }
     }
   }
@@ -331,15 +331,15 @@ export class Claims {
     const single = choices.flatMap(({ groups }) => groups.filter(({ length }) => length === 1))
     const alone = new Set(single.flat().map(({ one }) => one.id))
     const choiceOf = new Map(choices.map((choice) => [choice.waiting.channel, choice]))
-    const byRow = Map.groupBy(all, ({ place }) => place)
-    const works = [...byRow].map(([place, pending]) => async () => {
+    const byRow = Map.groupBy(all, ({ heldRow }) => heldRow)
+    const works = [...byRow].map(([heldRow, pending]) => async () => {
       const ids = new Set(pending.map(({ one }) => one.id))
       const lent = await unlessDamaged(() =>
-        this.#parts.edits.edit(place, (row) => lend(row, ids, lease, leaseUntil, now)),
+        this.#parts.edits.edit(heldRow, (row) => lend(row, ids, lease, leaseUntil, now)),
       )
       if (lent === undefined) return []
       const { partition } = pending[0]!
-      const held = lent.leased.map((one) => ({ place, stored: lent.stored, one }))
+      const held = lent.leased.map((one) => ({ heldRow, stored: lent.stored, one }))
       const deliveries = await this.#deliveries.toDeliveries(held, partition)
       const known = await this.#knownOf(partition)
       return deliveries.map((delivery): [string, Claimed] => {
@@ -348,8 +348,8 @@ export class Claims {
         const own = { ...delivery, lease, leaseUntil, freeAt, health: healthOf(channel) }
         const isHeldUp = heldUntil !== undefined
         const claimed: Claimed = { ...own, ...(isHeldUp && { isHeldUp }), ...(known && { known }) }
-        const place = held.find(({ one }) => one.id === delivery.id)!
-        this.#deliveries.noteClaimed(claimed, place, { now, isAlone: alone.has(claimed.id) })
+        const taken = held.find(({ one }) => one.id === delivery.id)!
+        this.#deliveries.noteClaimed(claimed, taken, { now, isAlone: alone.has(claimed.id) })
         return [delivery.id, claimed]
       })
     })

@@ -27,7 +27,7 @@ import {
   toStoredDeliveries,
   withDelivery,
 } from './delivery-rows.ts'
-import type { Content, Made, Place } from './edits.ts'
+import type { Content, HeldRow, Made } from './edits.ts'
 import { type Events, eventRow, momentRow, parseRecord, viewOfMoment } from './events.ts'
 import {
   buildKey,
@@ -58,7 +58,7 @@ const end = '~'
 
 /** One delivery, and its row. */
 export interface HeldDelivery {
-  place: Place
+  heldRow: HeldRow
   stored: StoredDeliveries
   one: StoredDelivery
 }
@@ -75,7 +75,7 @@ export class Deliveries {
   readonly #parts: Parts
   readonly #events: Events
   /** The row of each delivery that this worker claimed, and the key of that row then. */
-  readonly #places = new WeakMap<Claimed, { place: Place; key: string }>()
+  readonly #heldRows = new WeakMap<Claimed, { heldRow: HeldRow; key: string }>()
   /** Deliveries that this worker has under way, by their keys, and until when. */
   readonly underWay = new Map<string, number>()
 
@@ -102,9 +102,9 @@ export class Deliveries {
       if (row.row === eventRow) record = parseRecord(row)
       else if (row.row.startsWith('moment|')) views.set(row.row, viewOfMoment(row))
       else {
-        const place = { partition, row: row.row, held: row }
+        const heldRow = { partition, row: row.row, held: row }
         const stored = toStoredDeliveries(row)
-        deliveries.push(...stored.deliveries.map((one) => ({ place, stored, one })))
+        deliveries.push(...stored.deliveries.map((one) => ({ heldRow, stored, one })))
       }
     }
     deliveries.sort((a, b) => a.one.seq - b.one.seq)
@@ -141,12 +141,12 @@ export class Deliveries {
   /** `isAlone`: it is in no list. The results of a list are written one after the other, so none waits. */
   noteClaimed(
     claimed: Claimed,
-    { place, stored, one }: HeldDelivery,
+    { heldRow, stored, one }: HeldDelivery,
     { now, isAlone }: { now: number; isAlone: boolean },
   ): void {
     const key = pendingKey(stored, one)
-    this.#places.set(claimed, { place, key })
-    if (isAlone) place.underWay = (place.underWay ?? 0) + 1
+    this.#heldRows.set(claimed, { heldRow, key })
+    if (isAlone) heldRow.underWay = (heldRow.underWay ?? 0) + 1
     const isFree = (each: StoredDelivery) => each.state === 'pending' && !isLent(each, now)
     // a row of deliveries to stored channels has one key: another one of it may still be free
     const isRest = readStoredId(one.channel) !== undefined && stored.deliveries.some(isFree)
@@ -159,11 +159,11 @@ export class Deliveries {
     now: number,
     follow: Delivery[],
   ): Promise<'settled' | 'lost'> {
-    const known = this.#places.get(claimed)
-    const place = known?.place ?? (await this.#find(claimed))?.place
-    if (place === undefined) return 'lost'
+    const known = this.#heldRows.get(claimed)
+    const heldRow = known?.heldRow ?? (await this.#find(claimed))?.heldRow
+    if (heldRow === undefined) return 'lost'
     const { deliveries: siblings } =
-      follow.length === 0 ? noDeliveries : await this.load(place.partition, findRange(''))
+      follow.length === 0 ? noDeliveries : await this.load(heldRow.partition, findRange(''))
     const sequences = new Set(siblings.map(({ one }) => one.sequence))
     const further = follow
       .filter(({ id }) => siblings.every(({ one }) => one.id !== id))
@@ -190,8 +190,8 @@ export class Deliveries {
       return { result: 'settled', next: withDelivery(stored, counted, further) }
     }
     // the last one of the row ends the wait of the others
-    place.underWay = Math.max(0, (place.underWay ?? 0) - 1)
-    return this.#parts.edits.edit(place, make, { hurry: place.underWay === 0 })
+    heldRow.underWay = Math.max(0, (heldRow.underWay ?? 0) - 1)
+    return this.#parts.edits.edit(heldRow, make, { hurry: heldRow.underWay === 0 })
   }
 
   async add(deliveries: Delivery[]): Promise<'added' | 'known'> {
@@ -246,8 +246,8 @@ export class Deliveries {
     if (!isNamed(entry, row)) return []
     const stored = toStoredDeliveries(row)
     const one = stored.deliveries.find((each) => key.endsWith(listKey(each)))
-    const place = { partition, row: name, held: row }
-    return one === undefined ? [] : [{ entry, held: { place, stored, one } }]
+    const heldRow = { partition, row: name, held: row }
+    return one === undefined ? [] : [{ entry, held: { heldRow, stored, one } }]
   }
 
   async replay(which: Replay, now: number, limit: number): Promise<number> {
@@ -256,9 +256,9 @@ export class Deliveries {
     const { fleets } = which
     const own = found.filter(({ stored }) => fleets?.includes(stored.fleet) ?? true)
     const works = own.map(
-      ({ place, one: { id } }) =>
+      ({ heldRow, one: { id } }) =>
         () =>
-          this.#parts.edits.edit(place, (row): Made<number> => {
+          this.#parts.edits.edit(heldRow, (row): Made<number> => {
             const stored = row && toStoredDeliveries(row)
             const one = stored?.deliveries.find((each) => each.id === id)
             if (stored === undefined || one === undefined || !hasFailed(one)) return { result: 0 }

@@ -12,7 +12,7 @@ const gatherMs = 100
 const maxAttempts = 20
 
 /** A row, and its version that was read or written last. Callers may share it. */
-export interface Place {
+export interface HeldRow {
   /** How many of its deliveries this worker sends now. */
   underWay?: number
   partition: string
@@ -39,7 +39,7 @@ const inProcess: Wait = (register) => new Promise((resolve) => register(resolve)
 export type Gather = (ms: number) => Promise<void>
 
 interface Edit {
-  place: Place
+  heldRow: HeldRow
   make: Make<unknown>
   ended?: { result: unknown } | { error: unknown }
   /** Called at the end, if another edit makes this one. */
@@ -67,9 +67,9 @@ export class Edits {
    * `make` may be called again after a conflict, so it must change nothing. `hurry`: false for an edit
    * that may wait for others of its row.
    */
-  async edit<Result>(place: Place, make: Make<Result>, { hurry = true } = {}): Promise<Result> {
-    const name = `${place.partition} ${place.row}`
-    const edit: Edit = { place, make }
+  async edit<Result>(heldRow: HeldRow, make: Make<Result>, { hurry = true } = {}): Promise<Result> {
+    const name = `${heldRow.partition} ${heldRow.row}`
+    const edit: Edit = { heldRow, make }
     const queue = this.#queues.get(name)
     if (queue === undefined) {
       const own = [edit]
@@ -104,7 +104,7 @@ export class Edits {
       try {
         const isWritten = await this.#write(batch)
         conflicts = isWritten ? 0 : conflicts + 1
-        if (conflicts >= maxAttempts) throw busy(batch[0]!.place)
+        if (conflicts >= maxAttempts) throw busy(batch[0]!.heldRow)
         if (isWritten) continue
         await this.#stepAside()
         queue.unshift(...batch)
@@ -118,9 +118,9 @@ export class Edits {
 
   /** False: another worker was faster. */
   async #write(batch: Edit[]): Promise<boolean> {
-    const [{ place }] = batch as [Edit]
-    const { partition, row: name } = place
-    const before = place.held ?? (await this.#rows.read(partition, name))
+    const [{ heldRow }] = batch as [Edit]
+    const { partition, row: name } = heldRow
+    const before = heldRow.held ?? (await this.#rows.read(partition, name))
     let now: Content | undefined = before
     const results: unknown[] = []
     for (const { make } of batch) {
@@ -129,22 +129,22 @@ export class Edits {
       now = made.next ?? now
     }
     let after = before
-    if (now === before && place.held !== undefined) {
+    if (now === before && heldRow.held !== undefined) {
       // only a write would show that another worker has changed the row since
-      for (const one of batch) one.place.held = undefined
+      for (const one of batch) one.heldRow.held = undefined
       return this.#write(batch)
     }
     if (now !== undefined && now !== before) {
       const own = insertOrReplace(before, name, now.body, now.keys)
       const written = await this.#rows.change(partition, [own])
       if (written === 'conflict') {
-        for (const one of batch) one.place.held = undefined
+        for (const one of batch) one.heldRow.held = undefined
         return false
       }
       after = written[0]
     }
     for (const [i, one] of batch.entries()) {
-      one.place.held = after
+      one.heldRow.held = after
       end(one, { result: results[i] })
     }
     return true
@@ -156,7 +156,7 @@ function end(edit: Edit, ended: NonNullable<Edit['ended']>): void {
   edit.resume?.()
 }
 
-function busy({ partition, row }: Place): FoghornError {
+function busy({ partition, row }: HeldRow): FoghornError {
   const what = `too many workers write row "${row}" of "${partition}" at once`
   return new FoghornError('storage_busy', `${what}; it is tried again`)
 }

@@ -61,7 +61,7 @@ interface UnderWay {
 }
 
 /** `until`: when the lease ends, if this worker has the entry under way. */
-interface Looked {
+interface QueueEntry {
   entry: Found
   until: number | undefined
 }
@@ -154,7 +154,7 @@ export class Queues {
   ): AsyncGenerator<Pending | UnderWay> {
     const shown = new Set<string>()
     const isDue = ({ key }: Found) => !isLate(readTime(key))
-    const look = ({ entry, until }: Looked, isOfCrowd: boolean): (Pending | UnderWay)[] => {
+    const look = ({ entry, until }: QueueEntry, isOfCrowd: boolean): (Pending | UnderWay)[] => {
       if (until !== undefined) return [{ at: until }]
       const heads = isDue(entry) ? listHeads(entry, queue.channel, partitions, now, shown) : []
       return heads.map((one) => ({ ...one, isOfCrowd }))
@@ -170,7 +170,7 @@ export class Queues {
   }
 
   /** Reads the events of those entries that this worker has not under way. */
-  async #loadFree(entries: Found[], partitions: Partitions, now: number): Promise<Looked[]> {
+  async #loadFree(entries: Found[], partitions: Partitions, now: number): Promise<QueueEntry[]> {
     const looked = entries.map((entry) => ({ entry, until: this.#underWayUntil(entry.key, now) }))
     const free = looked.filter(({ until }) => until === undefined).map(({ entry }) => entry)
     await this.#load(free, partitions)
@@ -272,7 +272,7 @@ function listHeads(
 function listChannels(entry: Found, channel: string, { deliveries }: HeldPartition): string[] {
   if (channel !== subscribers) return [channel]
   const own = deliveries.filter(
-    ({ place, one }) => place.row === entry.row && one.state === 'pending',
+    ({ heldRow, one }) => heldRow.row === entry.row && one.state === 'pending',
   )
   return own.map(({ one }) => one.channel)
 }

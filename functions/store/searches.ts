@@ -37,7 +37,7 @@ const deliveredPartition = buildKey('delivered')
 const end = '~'
 
 /** The place of an event in a list. `event` is escaped as in a key, so it sorts like keys. */
-interface Place {
+interface Cursor {
   at: number
   fleet: string
   event: string
@@ -54,14 +54,14 @@ export class Searches {
   }
 
   async events(search: EventSearch): Promise<EventsFound> {
-    const after = search.after === undefined ? undefined : placeIn(search.after)
+    const after = search.after === undefined ? undefined : readCursor(search.after)
     if (search.after !== undefined && after === undefined) return { events: [] }
     const { prefix = '' } = search
     return prefix === '' ? this.#latest(search, after) : this.#named(search, prefix, after)
   }
 
   /** One call for each fleet. Beyond the last entry of a full answer, nothing is known of its fleet. */
-  async #latest(search: EventSearch, after: Place | undefined): Promise<EventsFound> {
+  async #latest(search: EventSearch, after: Cursor | undefined): Promise<EventsFound> {
     const { fleets, limit, since = 0, eventType, steps } = search
     const isFiltered = eventType !== undefined || steps !== undefined
     const size = isFiltered ? maxEntries : limit + 1
@@ -69,15 +69,15 @@ export class Searches {
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
       const found = await this.#parts.rows.find(buildKey('events', fleet), from, to, size)
-      return found.map((entry) => ({ entry, place: findPlace(fleet, entry) }))
+      return found.map((entry) => ({ entry, place: findCursor(fleet, entry) }))
     })
     const lists = await this.#parts.together(works)
     const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!.place)
-    const horizon = ends.sort(byPlace)[0]
+    const horizon = ends.sort(byCursor)[0]
     const found = lists
       .flat()
-      .filter(({ place }) => horizon === undefined || byPlace(place, horizon) <= 0)
-      .sort((a, b) => byPlace(a.place, b.place))
+      .filter(({ place }) => horizon === undefined || byCursor(place, horizon) <= 0)
+      .sort((a, b) => byCursor(a.place, b.place))
       .flatMap(({ entry, place }) => {
         const event = summaryIn<EventSummary>(entry, this.#parts.rows, isSummary)
         return event === undefined || !matches(search)(event) ? [] : [{ event, place }]
@@ -85,10 +85,10 @@ export class Searches {
     const shown = found.slice(0, limit)
     const last = found.length > limit ? shown.at(-1)?.place : horizon
     const events = shown.map(({ event }) => event)
-    return last === undefined ? { events } : { events, next: buildCursor(last) }
+    return last === undefined ? { events } : { events, next: writeCursor(last) }
   }
 
-  async #named(search: EventSearch, prefix: string, after: Place | undefined) {
+  async #named(search: EventSearch, prefix: string, after: Cursor | undefined) {
     const { fleets, limit, since = 0, until = Number.MAX_SAFE_INTEGER } = search
     const name = buildKey(prefix.toLowerCase())
     const works = fleets.map((fleet) => async () => {
@@ -107,13 +107,13 @@ export class Searches {
       ...new Map(lists.flat().map((one) => [`${one.fleet}|${one.event}`, one])).values(),
     ]
       .filter(({ at }) => at >= since && at < until)
-      .sort(byPlace)
-    const rest = after === undefined ? places : places.filter((one) => byPlace(one, after) > 0)
+      .sort(byCursor)
+    const rest = after === undefined ? places : places.filter((one) => byCursor(one, after) > 0)
     const shown = rest.slice(0, Math.min(limit, maxNamed))
     const read = await this.#events.readAll(shown.map(({ entry }) => entry))
     const events = read.map(summarizeEvent)
     const last = shown.at(-1)
-    const next = rest.length > shown.length && last ? { next: buildCursor(last) } : {}
+    const next = rest.length > shown.length && last ? { next: writeCursor(last) } : {}
     return { events: events.filter(matches(search)), ...next, ...partial }
   }
 
@@ -206,7 +206,7 @@ const isSummary = having({
 })
 
 /** Where the list of a fleet begins. */
-function startIn(fleet: string, { until }: EventSearch, after: Place | undefined): string {
+function startIn(fleet: string, { until }: EventSearch, after: Cursor | undefined): string {
   if (after === undefined) return until === undefined ? '' : newestFirst(until - 1)
   const time = newestFirst(after.at)
   if (fleet === after.fleet) return justAfter(`${time}|${after.event}`)
@@ -218,22 +218,22 @@ function matches({ eventType, steps }: EventSearch) {
     (eventType === undefined || one.eventType === eventType) && (steps?.includes(one.step) ?? true)
 }
 
-function byPlace(one: Place, other: Place): number {
+function byCursor(one: Cursor, other: Cursor): number {
   if (one.at !== other.at) return other.at - one.at
   if (one.fleet !== other.fleet) return one.fleet < other.fleet ? -1 : 1
   return one.event < other.event ? -1 : Number(one.event > other.event)
 }
 
-function findPlace(fleet: string, { key }: Found): Place {
+function findCursor(fleet: string, { key }: Found): Cursor {
   const [time = '', event = ''] = key.split('|')
   return { at: timeIn(time), fleet, event }
 }
 
-function buildCursor({ at, fleet, event }: Place): string {
+function writeCursor({ at, fleet, event }: Cursor): string {
   return [String(at), encodeURIComponent(fleet), encodeURIComponent(event)].join('/')
 }
 
-function placeIn(cursor: string): Place | undefined {
+function readCursor(cursor: string): Cursor | undefined {
   const found = /^(\d{1,16})\/([^/]*)\/([^/]*)$/.exec(cursor)
   if (found === null) return undefined
   try {

@@ -1,8 +1,8 @@
 // Small objects that workers replace by compare-and-set, one row each. One of an event is in the event's
 // partition and is removed with it; the others of one kind share a partition.
 import { FoghornError } from '../../shared/errors.ts'
+import type { ChatMessageKey, ChatMessageState } from '../core/delivery/chat-message.ts'
 import type { RemovedChannel } from '../core/delivery/health.ts'
-import type { PostKey, PostState } from '../core/delivery/post.ts'
 import type { Holder } from '../core/event/slots.ts'
 import type { SignOuts } from '../core/rules/sign-outs.ts'
 import type { Token } from '../core/rules/token.ts'
@@ -17,10 +17,10 @@ const maxAttempts = 20
 /** How rows of one kind are read and written. Without a `Key`, there is one. */
 export function createRows<Fields extends object, Key = void>(
   kind: string,
-  choosePlace: (key: Key) => Place = () => ({ name: [] }),
+  toName: (key: Key) => RowName = () => ({ name: [] }),
 ) {
   type Stored = Fields & SmallRow
-  const keyFor = (key: Key): SmallRowKey => ({ kind, ...choosePlace(key) })
+  const keyFor = (key: Key): SmallRowKey => ({ kind, ...toName(key) })
   const read = async (store: SmallRowStore, key: Key): Promise<Stored | undefined> =>
     (await store.readSmallRow(keyFor(key))) as Stored | undefined
   return {
@@ -58,7 +58,7 @@ export function createRows<Fields extends object, Key = void>(
   }
 }
 
-type Place = Omit<SmallRowKey, 'kind'>
+type RowName = Omit<SmallRowKey, 'kind'>
 
 /** A row whose name is an id. */
 export const byId = (id: string) => ({ name: [id] })
@@ -84,7 +84,7 @@ interface Routing {
 export const routingRow = createRows<Routing>('routing')
 
 /** The message of an event in a channel. */
-export const postRows = createRows<{ state: PostState }, PostKey>(
+export const chatMessageRows = createRows<{ state: ChatMessageState }, ChatMessageKey>(
   'post',
   ({ fleet, eventId, epoch, channel }) => ({ event: { fleet, eventId }, name: [epoch, channel] }),
 )
@@ -141,7 +141,7 @@ export class SmallRows {
   async write(key: SmallRowKey, fields: object, basedOn: number): Promise<'written' | 'conflict'> {
     const row = await this.#row(key)
     if (((row && toSmallRow(row).version) ?? 0) !== basedOn) return 'conflict'
-    const { partition, name } = choosePlace(key)
+    const { partition, name } = locate(key)
     const body = JSON.stringify({ ...fields, version: basedOn + 1 })
     const written = await this.#rows.change(partition, [insertOrReplace(row, name, body)])
     return written === 'conflict' ? 'conflict' : 'written'
@@ -158,12 +158,12 @@ export class SmallRows {
 
   /** What is damaged counts as missing, and is written anew. */
   #row(key: SmallRowKey): Promise<Row | undefined> {
-    const { partition, name } = choosePlace(key)
+    const { partition, name } = locate(key)
     return unlessDamaged(() => this.#rows.read(partition, name))
   }
 }
 
-function choosePlace({ kind, event, name }: SmallRowKey): { partition: string; name: string } {
+function locate({ kind, event, name }: SmallRowKey): { partition: string; name: string } {
   if (event === undefined) return { partition: buildKey(kind), name: buildKey(...name) }
   return { partition: eventPartition(event), name: buildKey('own', kind, ...name) }
 }

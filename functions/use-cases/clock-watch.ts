@@ -14,7 +14,7 @@ const alikeMs = 30_000
 /** What a clock showed longer ago says nothing about now. */
 const recentMs = 15 * 60_000
 
-interface Noted {
+interface Difference {
   /** When the relay received the report, by its own clock. */
   at: number
   /** The relay's clock minus the VM's. */
@@ -24,7 +24,7 @@ interface Noted {
 export class ClockWatch {
   readonly #log: Log
   readonly #now: () => number
-  readonly #fleets = new Map<string, Map<string, Noted>>()
+  readonly #fleets = new Map<string, Map<string, Difference>>()
   /** Fleets by which the relay's clock was found wrong. */
   readonly #wrongBy = new Set<string>()
 
@@ -37,7 +37,7 @@ export class ClockWatch {
   note(fleet: string, beacon: string, clock: number): void {
     const at = this.#now()
     const aheadMs = at - clock
-    const noted = this.#fleets.get(fleet) ?? new Map<string, Noted>()
+    const noted = this.#fleets.get(fleet) ?? new Map<string, Difference>()
     this.#fleets.set(fleet, noted)
     noted.delete(beacon)
     noted.set(beacon, { at, aheadMs })

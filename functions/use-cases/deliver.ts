@@ -24,8 +24,8 @@ import { channelsInstead } from '../core/delivery/instead.ts'
 import { judgeDelivery, type Known } from '../core/delivery/overtake.ts'
 import type { Channel } from '../core/rules/config.ts'
 import { storedChannels } from '../features/targets.ts'
-import type { Outgoing, Part, PostAccess } from '../notify/notifier.ts'
-import { postRows } from '../store/small-rows.ts'
+import type { ChatMessageAccess, Outgoing, Part } from '../notify/notifier.ts'
+import { chatMessageRows } from '../store/small-rows.ts'
 import type { Claim, Pacing } from '../store/store.ts'
 import { channelsInTrouble, noteAnswer } from './channel-health.ts'
 import { composePart } from './compose-part.ts'
@@ -132,7 +132,7 @@ export async function deliverTogether(relay: Relay, group: Claimed[]): Promise<F
     const isIn = inRequest.includes(one)
     const context = {
       ...{ health, siblings, instead, hasIncidents },
-      freeAt: isSplit ? findTurn(relay, one.claimed, freeAt, inRequest.indexOf(one)) : freeAt,
+      freeAt: isSplit ? findSendAt(relay, one.claimed, freeAt, inRequest.indexOf(one)) : freeAt,
       list: isIn ? list : undefined,
     }
     return finish(relay, one, isIn ? sent : undefined, context)
@@ -222,7 +222,7 @@ async function send(
     return { outcome: 'retry', note: 'the lease ended before the request', unsent: true }
   }
   const signal = AbortSignal.timeout(Math.min(attemptMs, leftMs))
-  const posts = listPosts(relay, first.delivery)
+  const chatMessage = findChatMessage(relay, first.delivery)
   const listUrl = await linkToAll(relay, parts, now)
   const list = listUrl === undefined ? {} : { listUrl }
   const { wait } = relay
@@ -230,7 +230,7 @@ async function send(
     ...first,
     also,
     ...list,
-    posts,
+    chatMessage,
     publicUrl: relay.config.publicUrl,
     hmac: relay.credentials.hmac,
     azureTokens: relay.outside.tokens,
@@ -254,14 +254,14 @@ async function send(
   }
 }
 
-function listPosts(
+function findChatMessage(
   { store }: Relay,
   { fleet, eventId, channel, notification }: Claimed,
-): PostAccess {
+): ChatMessageAccess {
   const key = { fleet, eventId, epoch: notification.event.epoch, channel }
   return {
-    read: () => postRows.read(store, key),
-    write: (state, basedOn) => postRows.write(store, { state }, basedOn, key),
+    read: () => chatMessageRows.read(store, key),
+    write: (state, basedOn) => chatMessageRows.write(store, { state }, basedOn, key),
   }
 }
 
@@ -281,7 +281,7 @@ function chooseRetryAt(
 }
 
 /** When the rate lets a message of a refused list go alone: one after the other. */
-function findTurn(
+function findSendAt(
   relay: Relay,
   { channel }: Claimed,
   freeAt: number | undefined,

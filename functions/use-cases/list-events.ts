@@ -62,7 +62,7 @@ export const pageQuery = z
       ),
     cursor: z
       .string()
-      .refine((text) => placeIn(text) !== undefined, 'write the cursor of the page before')
+      .refine((text) => readCursor(text) !== undefined, 'write the cursor of the page before')
       .optional()
       .describe('The `cursor` of the page before.'),
   })
@@ -73,7 +73,7 @@ export const pageQuery = z
   )
 
 /** The place of an event in the list. */
-type Place = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
+type Cursor = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
 
 interface EventPage {
   /** Each as JSON. */
@@ -91,7 +91,7 @@ export async function readPage(
   fleets?: string[],
 ): Promise<EventPage> {
   if (open !== undefined) return readOpen(relay, fleet, filter, limit, fleets)
-  const after = cursor === undefined ? undefined : placeIn(cursor)
+  const after = cursor === undefined ? undefined : readCursor(cursor)
   const wanted = fleet === undefined ? fleets : [fleet]
   const isFiltered = Object.keys(filter).length > 0
   const count = isFiltered ? maxSearched + 1 : limit + 1
@@ -157,7 +157,7 @@ async function fillPage(
     const isFull = events.length >= limit || (events.length > 0 && bytes > maxPageBytes)
     searched += 1
     if (last !== undefined && ((found !== undefined && isFull) || searched > maxSearched)) {
-      return { events, more: true, cursor: buildCursor(last) }
+      return { events, more: true, cursor: writeCursor(last) }
     }
     if (found !== undefined) events.push(found)
     last = record
@@ -168,7 +168,7 @@ async function fillPage(
 interface Range {
   since: number | undefined
   until: number | undefined
-  after: Place | undefined
+  after: Cursor | undefined
   count: number
 }
 
@@ -195,7 +195,7 @@ async function* readRecords(
   }
 }
 
-function inOrder(a: Place, b: Place): number {
+function inOrder(a: Cursor, b: Cursor): number {
   if (a.firstSeenAt !== b.firstSeenAt) return b.firstSeenAt - a.firstSeenAt
   if (a.fleet !== b.fleet) return a.fleet < b.fleet ? -1 : 1
   return a.eventId === b.eventId ? 0 : a.eventId < b.eventId ? -1 : 1
@@ -203,11 +203,11 @@ function inOrder(a: Place, b: Place): number {
 
 const placeSchema = z.tuple([z.int(), z.string(), z.string()])
 
-function buildCursor({ firstSeenAt, fleet, eventId }: Place): string {
+function writeCursor({ firstSeenAt, fleet, eventId }: Cursor): string {
   return toBase64Url(new TextEncoder().encode(JSON.stringify([firstSeenAt, fleet, eventId])))
 }
 
-function placeIn(cursor: string): Place | undefined {
+function readCursor(cursor: string): Cursor | undefined {
   const bytes = fromBase64Url(cursor)
   const read = placeSchema.safeParse(bytes && parseJson(new TextDecoder().decode(bytes)))
   if (!read.success) return undefined

@@ -195,14 +195,14 @@ export interface Holds {
    * A place for the answer to a report that shows these events. A beacon has one place: the answer
    * that it had is released. Undefined if the fleet or the process has no more places.
    */
-  take(fleet: string, beacon: string, eventIds: string[]): Place | undefined
+  take(fleet: string, beacon: string, eventIds: string[]): Hold | undefined
   /** Ends the waits of beacons that see the event, also those that begin later in a place taken now. */
   wake(event: EventKey): void
   /** Releases all answers, and gives no more places. What still wakes this one wakes `next` instead. */
   close(next?: Holds): void
 }
 
-export interface Place {
+export interface Hold {
   /** Waits at most `ms`. `released`: the beacon must not wait again at once. */
   wait(ms: number): Promise<'over' | 'released'>
   leave(): void

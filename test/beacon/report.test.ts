@@ -38,7 +38,7 @@ function facts(fields: Partial<Facts> = {}): Facts {
     beacon: { version: '0.1.0', bootId: 'boot-0001', counter: 3, uptimeMs: 60_000 },
     document: {
       ...{ seenAt: 1_000, apiVersion: '2020-07-01', incarnation: 4 },
-      ...{ events: [anEvent()], kept: [keptEvent], unreadable: { count: 2, samples: [] } },
+      ...{ events: [anEvent()], hidden: [keptEvent], unreadable: { count: 2, samples: [] } },
     },
     pending: [],
     now: 1_250,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   blindMs,
-  keptForMs,
+  hiddenForMs,
   type Shown,
   type Snapshot,
   type Step,
@@ -48,7 +48,7 @@ test('the same document again is seen later, and shows no step', () => {
 test('the same document again still ends an event that it hid for long enough', () => {
   const hiding = { ...at(2), unreadable: { count: 1, samples: ['?'] } }
   expect(steps(at(1, full), hiding)).toEqual([])
-  expect(steps(at(1, full), hiding, { ...hiding, seenAt: 2 + keptForMs })).toMatchObject([
+  expect(steps(at(1, full), hiding, { ...hiding, seenAt: 2 + hiddenForMs })).toMatchObject([
     { kind: 'gone', lastSeenAt: 1 },
   ])
 })
@@ -186,7 +186,7 @@ describe('values that an older api-version does not show', () => {
   ])('an event of type %s that %s does not have is gone: %s', (eventType, apiVersion, isGone) => {
     const next = { ...at(2), apiVersion }
     const { snapshot, steps } = watch(seeing(at(1, anEvent({ eventType }))), next)
-    expect([steps.length, snapshot.kept.length]).toEqual(isGone ? [1, 0] : [0, 1])
+    expect([steps.length, snapshot.hidden.length]).toEqual(isGone ? [1, 0] : [0, 1])
   })
 })
 
@@ -198,11 +198,11 @@ describe('an event that is missing while entries cannot be read', () => {
 
   test('is kept as it was last seen, and is gone once the document is whole again', () => {
     const before = seeing(at(1, full, other), unread(2, ['?'], other), unread(3, ['?'], other))
-    expect(before?.kept).toMatchObject([{ event: full, lastSeenAt: 1 }])
+    expect(before?.hidden).toMatchObject([{ event: full, lastSeenAt: 1 }])
     expect(before?.known.get('e1')).toEqual(full)
     expect(watch(before, at(4, other))).toMatchObject({
       steps: [{ kind: 'gone', seenAt: 4, lastSeenAt: 1, event: full }],
-      snapshot: { kept: [] },
+      snapshot: { hidden: [] },
     })
   })
 
@@ -211,7 +211,7 @@ describe('an event that is missing while entries cannot be read', () => {
     expect(steps(...hidden, at(3, full))).toEqual([])
     const started = { ...full, status: 'Started' as const }
     expect(steps(...hidden, at(3, started))).toMatchObject([{ kind: 'changed', event: started }])
-    expect(seeing(...hidden, at(3, full))?.kept).toEqual([])
+    expect(seeing(...hidden, at(3, full))?.hidden).toEqual([])
   })
 
   test('is gone where the same entries could not be read while it was seen', () => {
@@ -224,15 +224,18 @@ describe('an event that is missing while entries cannot be read', () => {
     ['one more of the same', ['?', '?']],
     ['another one', ['!']],
   ])('is kept where %s cannot be read now', (_, now) => {
-    expect(seeing(unread(1, ['?'], full), unread(2, now))?.kept).toHaveLength(1)
+    expect(seeing(unread(1, ['?'], full), unread(2, now))?.hidden).toHaveLength(1)
   })
 
   test("is gone at last: the entry may be another one's", () => {
     const hidden = seeing(at(1, full), unread(2, ['?']))
-    expect(watch(hidden, unread(1 + keptForMs, ['?'])).snapshot.kept).toHaveLength(1)
-    const end = watch(hidden, unread(2 + keptForMs, ['?']))
-    expect(end).toMatchObject({ steps: [{ kind: 'gone', lastSeenAt: 1 }], snapshot: { kept: [] } })
-    expect(watch(end.snapshot, unread(3 + keptForMs, ['?'])).steps).toEqual([])
+    expect(watch(hidden, unread(1 + hiddenForMs, ['?'])).snapshot.hidden).toHaveLength(1)
+    const end = watch(hidden, unread(2 + hiddenForMs, ['?']))
+    expect(end).toMatchObject({
+      steps: [{ kind: 'gone', lastSeenAt: 1 }],
+      snapshot: { hidden: [] },
+    })
+    expect(watch(end.snapshot, unread(3 + hiddenForMs, ['?'])).steps).toEqual([])
   })
 
   test('is kept only as far as a report has room', () => {
@@ -241,7 +244,7 @@ describe('an event that is missing while entries cannot be read', () => {
       seeing(at(1, full, other)),
       unread(2, ['?'], ...many.slice(1)),
     )
-    expect(snapshot.events.length + snapshot.kept.length).toBe(limits.events)
+    expect(snapshot.events.length + snapshot.hidden.length).toBe(limits.events)
     expect(steps.filter(({ kind }) => kind === 'gone')).toHaveLength(1)
   })
 })

@@ -55,3 +55,36 @@ test('a comment begins with what it is about', () => {
   })
   expect(found, 'name the thing first: of, as and those need the line below').toEqual([])
 })
+
+/**
+ * Words of everyday English that once named a thing of Foghorn's. A sentence may have them, but no type is called so:
+ * a type is a thing.
+ */
+const plainWords = [
+  'telling',
+  'post',
+  'turn',
+  'look',
+  'room',
+  'share',
+  'place',
+  'kept',
+  'course',
+  'episode',
+  'agreed',
+]
+
+test('no type is called by a word that was given up', () => {
+  const declared = new RegExp(
+    `\\b(?:interface|type|class|enum) (?:${plainWords.join('|')})\\b`,
+    'i',
+  )
+  const found = files.flatMap(({ path, text }) =>
+    path.endsWith('.ts')
+      ? text
+          .split('\n')
+          .flatMap((line, i) => (declared.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : []))
+      : [],
+  )
+  expect(found).toEqual([])
+})

@@ -1,12 +1,17 @@
 // The input of notifiers in these tests, and the requests that they make.
 import type { Channel } from '../../functions/config/config.ts'
 import type { SendOutcome } from '../../functions/core/delivery/attempt.ts'
+import type { ChatMessage, ChatMessageState } from '../../functions/core/delivery/chat-message.ts'
 import type { Notification } from '../../functions/core/delivery/delivery.ts'
-import type { Post, PostState } from '../../functions/core/delivery/post.ts'
 import type { Facts } from '../../functions/core/event/facts.ts'
 import { toView } from '../../functions/core/event/view.ts'
 import { compose } from '../../functions/core/message/message.ts'
-import type { AzureTokens, Outgoing, PostAccess, Send } from '../../functions/notify/notifier.ts'
+import type {
+  AzureTokens,
+  ChatMessageAccess,
+  Outgoing,
+  Send,
+} from '../../functions/notify/notifier.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { tokenFor } from '../simulator/sinks/ship.ts'
 import { at, claimed, facts, notification, record } from '../support/records.ts'
@@ -38,7 +43,7 @@ export function outgoing(
     links,
     mayHaveHeard: [notification()],
     also: [],
-    posts: memoryPosts(),
+    chatMessage: memoryChatMessage(),
     publicUrl: 'https://foghorn.example',
     now,
     hmac: webHmac,
@@ -50,21 +55,21 @@ export function outgoing(
 }
 
 /** Keeps the post of one epoch and channel, like a store. */
-export function memoryPosts(): PostAccess & { kept: Post | undefined } {
-  const posts: PostAccess & { kept: Post | undefined } = {
+export function memoryChatMessage(): ChatMessageAccess & { kept: ChatMessage | undefined } {
+  const chatMessage: ChatMessageAccess & { kept: ChatMessage | undefined } = {
     kept: undefined,
-    read: async () => posts.kept,
+    read: async () => chatMessage.kept,
     write: async (state, basedOn) => {
-      if ((posts.kept?.version ?? 0) !== basedOn) return 'conflict'
-      posts.kept = { version: basedOn + 1, state }
+      if ((chatMessage.kept?.version ?? 0) !== basedOn) return 'conflict'
+      chatMessage.kept = { version: basedOn + 1, state }
       return 'written'
     },
   }
-  return posts
+  return chatMessage
 }
 
 /** Always returns this state, so that the same step can be sent again. */
-export function lastingPosts(state?: PostState): PostAccess {
+export function lastingChatMessage(state?: ChatMessageState): ChatMessageAccess {
   return {
     read: async () => (state === undefined ? undefined : { version: 1, state }),
     write: async () => 'written',

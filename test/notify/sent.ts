@@ -1,4 +1,6 @@
 // A message on its way to a channel.
+
+import type { Posted } from '../../functions/core/delivery/chat-message.ts'
 import {
   type AlertNotification,
   type Delivery,
@@ -6,7 +8,6 @@ import {
   isForPeople,
   type Notification,
 } from '../../functions/core/delivery/delivery.ts'
-import type { Posted } from '../../functions/core/delivery/post.ts'
 import type { Moment } from '../../functions/core/event/moment.ts'
 import type { Askers } from '../../functions/core/message/askers.ts'
 import { compose, noText } from '../../functions/core/message/message.ts'
@@ -15,7 +16,7 @@ import { composeConsolePart } from '../../functions/use-cases/compose-part.ts'
 import { webHmac } from '../../shared/signature.ts'
 import { at, claimed } from '../support/records.ts'
 import { channels } from './kinds.ts'
-import { azureTokens, lastingPosts, links } from './outgoing.ts'
+import { azureTokens, lastingChatMessage, links } from './outgoing.ts'
 
 const second = 1_000
 
@@ -55,7 +56,7 @@ export function sent(
     wait: async () => {},
     azureTokens,
     signal: new AbortController().signal,
-    posts: lastingPosts(heard.length === 0 ? undefined : posted),
+    chatMessage: lastingChatMessage(heard.length === 0 ? undefined : posted),
   }
 }
 

@@ -14,7 +14,7 @@ import {
   teamsBotSink,
 } from '../simulator/sinks/teams-bot.ts'
 import { at, claimed, type Fields, record } from '../support/records.ts'
-import { memoryPosts, outgoing } from './outgoing.ts'
+import { memoryChatMessage, outgoing } from './outgoing.ts'
 
 const channel = {
   ...{ kind: 'teams_bot' as const, channelId: TEAMS_CHANNEL, tenantId: TEAMS_TENANT },
@@ -23,13 +23,13 @@ const channel = {
 const approved = { decision: 'approved' as const, how: 'entra' as const, who: 't/ada', at }
 
 let sink: ReturnType<typeof teamsBotSink>
-let posts: ReturnType<typeof memoryPosts>
+let chatMessage: ReturnType<typeof memoryChatMessage>
 let calls: string[]
 let next: (() => Response)[]
 
 beforeEach(() => {
   sink = teamsBotSink()
-  posts = memoryPosts()
+  chatMessage = memoryChatMessage()
   calls = []
   next = []
 })
@@ -51,7 +51,7 @@ function notify(moment: Moment, seq: number, changes: Fields = {}) {
   const event = toView(record(changes))
   const notification = { moment, at, event }
   const delivery = claimed(`prod/e/1/${moment}/bot`, { seq, notification })
-  const what = outgoing({ posts, delivery, message: compose(notification, at) })
+  const what = outgoing({ chatMessage, delivery, message: compose(notification, at) })
   return notifiers.teams_bot.notify(what, channel, send)
 }
 
@@ -80,7 +80,7 @@ test('if somebody deleted the card, a new one is posted', async () => {
 
 test('where the bot is not in the channel, a person must act', async () => {
   const other = { ...channel, channelId: '19:other@thread.tacv2' }
-  const result = await notifiers.teams_bot.notify(outgoing({ posts }), other, send)
+  const result = await notifiers.teams_bot.notify(outgoing({ chatMessage }), other, send)
   expect(result).toMatchObject({ outcome: 'refused', broken: true })
   expect(result.note).toContain('BotNotInConversationRoster')
 })
@@ -96,7 +96,7 @@ test('after an edit that failed, the same step edits again', async () => {
 test('a token that is refused is renewed, and one that is missing is waited for', async () => {
   const dropped: string[] = []
   const azureTokens = { read: async () => 'old', drop: (one: string) => void dropped.push(one) }
-  const what = outgoing({ posts, azureTokens })
+  const what = outgoing({ chatMessage, azureTokens })
   expect(await notifiers.teams_bot.notify(what, channel, send)).toMatchObject({ outcome: 'retry' })
   expect(dropped).toEqual(['https://api.botframework.com'])
   azureTokens.read = async () => {

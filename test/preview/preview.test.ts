@@ -25,9 +25,9 @@ test('every scene has a place of its own, and every moment is a scene', () => {
 
 /** What a bot does with a step: first it posts, then it edits what stands there and replies to it. */
 async function captionsOf(name: string): Promise<string[]> {
-  const { posts, delivery } = scenes[name]!
+  const { chatMessage, delivery } = scenes[name]!
   const { moment } = delivery.notification
-  if (moment === 'alert' || (await posts.read()) === undefined) return ['new message']
+  if (moment === 'alert' || (await chatMessage.read()) === undefined) return ['new message']
   const calls = ['changed', 'not_ready', 'reminder', 'stuck', 'lost'].includes(moment)
   return ['edited message', `reply in its thread${calls ? ', and in the channel' : ''}`]
 }

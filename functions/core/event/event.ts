@@ -249,7 +249,7 @@ export interface Unheard {
 }
 
 /** Fields of an event in every state. */
-interface Kept extends FeatureFields {
+interface EventFields extends FeatureFields {
   fleet: string
   eventId: string
   /** Grows when an event that ended is back, and when a lost event gets a known end. */
@@ -321,10 +321,10 @@ export const fresh = {
   wait: {},
   overruled: [],
   reminders: { passed: [] },
-} satisfies Partial<Kept>
+} satisfies Partial<EventFields>
 
 /** Fields that are needed only until the end of the event. */
-interface Pending extends Kept {
+interface Pending extends EventFields {
   ended?: undefined
   /** When the sweep must look at the event, even if no report comes. May be too early. */
   dueAt?: number | undefined
@@ -340,7 +340,7 @@ export interface StartedRecord extends Pending {
   started: Started
 }
 
-export interface EndedRecord extends Kept {
+export interface EndedRecord extends EventFields {
   /** A lost event keeps the phase in which it was last seen. */
   phase: Phase
   ended: Ended

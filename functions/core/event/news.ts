@@ -118,7 +118,7 @@ function toReporter(beacon: Beacon): Reporter {
   const { polledAt = heardAt, vmId, subscriptionId, placementGroup, zone } = beacon
   return {
     ...{ beacon: beacon.beacon, vm, resourceGroup, scaleSet, tags },
-    ...readPlaces({ vmId, subscriptionId, placementGroup, zone }),
+    ...readWhereabouts({ vmId, subscriptionId, placementGroup, zone }),
     ...{ bootId, counter, heardAt, polledAt, bootedAt },
     ...(goodbye && { goodbye: goodbye.reason }),
   }
@@ -141,7 +141,7 @@ function toBeacon(
     vm: report.vm.name,
     resourceGroup: report.vm.resourceGroup,
     scaleSet: report.vm.scaleSet,
-    ...readPlaces(report.vm),
+    ...readWhereabouts(report.vm),
     tags: report.vm.tags,
     bootId,
     bootHeardAt: known?.bootId === bootId ? known.bootHeardAt : now,
@@ -158,10 +158,10 @@ function toBeacon(
   }
 }
 
-type Places = 'vmId' | 'subscriptionId' | 'placementGroup' | 'zone'
+type Whereabouts = 'vmId' | 'subscriptionId' | 'placementGroup' | 'zone'
 
-function readPlaces(of: { [Place in Places]?: string | undefined }): {
-  [Place in Places]?: string
+function readWhereabouts(of: { [Name in Whereabouts]?: string | undefined }): {
+  [Name in Whereabouts]?: string
 } {
   const { vmId, subscriptionId, placementGroup, zone } = of
   return {

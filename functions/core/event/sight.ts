@@ -101,17 +101,17 @@ export interface Listening {
 
 type Named = Pick<Facts, 'resources' | 'selfNamed' | 'home'>
 
-type Place = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
+type Located = Pick<Reporter, 'beacon' | 'resourceGroup' | 'subscriptionId'>
 
 /** Undefined if a report says nothing of a VM's place. */
-export function readHome(one: Place): Home | undefined {
+export function readHome(one: Located): Home | undefined {
   const { resourceGroup, subscriptionId } = one
   if (isAzure(one) || resourceGroup === '') return undefined
   return { resourceGroup, ...(subscriptionId !== undefined && { subscriptionId }) }
 }
 
 /** The VM is in another place than the event's VMs, so it may have a name of theirs. What is unknown may be the same. */
-export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean {
+export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Located): boolean {
   const own = readHome(one)
   if (home === undefined || own === undefined) return false
   const { subscriptionId = home.subscriptionId ?? '' } = own
@@ -123,7 +123,7 @@ export function isElsewhere({ home }: Pick<Facts, 'home'>, one: Place): boolean 
  * It is one of the event's VMs, and in no other place. One that only itself names is an onlooker. Azure's word from
  * outside is no VM, whatever it is called.
  */
-export function isAffected(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
+export function isAffected(facts: Named, one: Located & Pick<Reporter, 'vm'>): boolean {
   return mayBeHit(facts, one) && !facts.selfNamed?.includes(one.vm.toLowerCase())
 }
 
@@ -133,7 +133,7 @@ export function namesItself(facts: Named, one: Reporter, shown: Named): boolean 
 }
 
 /** Has the name of one of the event's VMs, and is in no other place. It may be the only one to say so. */
-export function mayBeHit(facts: Named, one: Place & Pick<Reporter, 'vm'>): boolean {
+export function mayBeHit(facts: Named, one: Located & Pick<Reporter, 'vm'>): boolean {
   return !isAzure(one) && hits(facts, one.vm) && !isElsewhere(facts, one)
 }
 

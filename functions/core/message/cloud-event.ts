@@ -42,13 +42,13 @@ interface Sent {
   notification: Notification | AlertNotification
 }
 
-interface Place {
+interface Origin {
   /** Where outsiders reach the relay. */
   publicUrl: string
 }
 
 /** How much of the body's lists and texts is kept, from what is cut first to what is cut last. */
-interface Kept {
+interface Lengths {
   /** VMs of which only the name is known: `resources` has the names, too. */
   bareVms: number
   /** Names in `resources`; `resourcesTotal` has their number. */
@@ -64,33 +64,33 @@ interface Kept {
 const cutOrder = ['bareVms', 'names', 'listed', 'vms', 'length'] as const
 
 /** Every attempt has the same bytes, because nothing depends on the time of sending. */
-export function cloudEventBody(sent: Sent, links: EventLinks, place: Place): string {
+export function cloudEventBody(sent: Sent, links: EventLinks, origin: Origin): string {
   const { event } = sent.notification
-  const written = (kept: Kept) =>
-    JSON.stringify(cloudEvent(sent, links, place, kept), wholeCharacters)
+  const written = (lengths: Lengths) =>
+    JSON.stringify(cloudEvent(sent, links, origin, lengths), wholeCharacters)
   const { resources, description = '' } = event.facts
   const vms = event.vms?.length ?? 0
-  const kept: Kept = {
+  const lengths: Lengths = {
     bareVms: resources.length - vms,
     names: resources.length,
     listed: listsIn(event),
     vms,
     length: description.length,
   }
-  let body = written(kept)
+  let body = written(lengths)
   while (isTooLong(body)) {
-    const next = cutOrder.find((part) => kept[part] > (part === 'length' ? 1 : 0))
+    const next = cutOrder.find((part) => lengths[part] > (part === 'length' ? 1 : 0))
     if (next === undefined) break
-    kept[next] = shorten(next, kept[next])
-    body = written(kept)
+    lengths[next] = shorten(next, lengths[next])
+    body = written(lengths)
   }
   return body
 }
 
-function shorten(part: keyof Kept, kept: number): number {
+function shorten(part: keyof Lengths, length: number): number {
   if (part === 'bareVms') return 0
-  if (part === 'listed') return Math.floor(kept / 2)
-  return Math.max(part === 'length' ? 1 : 0, Math.floor(kept * 0.9))
+  if (part === 'listed') return Math.floor(length / 2)
+  return Math.max(part === 'length' ? 1 : 0, Math.floor(length * 0.9))
 }
 
 function isTooLong(body: string): boolean {
@@ -119,12 +119,12 @@ export function wholeCharacters(_key: string, value: unknown): unknown {
 function cloudEvent(
   { id, notification }: Sent,
   links: EventLinks,
-  { publicUrl }: Place,
-  kept: Kept,
+  { publicUrl }: Origin,
+  lengths: Lengths,
 ) {
   const { event } = notification
   const { readiness } = event.wait
-  const shown = readiness && { readiness: cutLists(readiness, kept.listed) }
+  const shown = readiness && { readiness: cutLists(readiness, lengths.listed) }
   const known = event.vms ?? []
   const { vms = [], ...view } = publicView({
     ...event,
@@ -132,17 +132,19 @@ function cloudEvent(
     vms: known,
   })
   const all = view.resourcesTotal ?? view.resources.length
-  const keptVms = [
-    ...vms.slice(0, kept.vms),
-    ...vms.slice(known.length, known.length + kept.bareVms),
+  const shownVms = [
+    ...vms.slice(0, lengths.vms),
+    ...vms.slice(known.length, known.length + lengths.bareVms),
   ]
   const data: EventData = {
     ...view,
-    resources: view.resources.slice(0, kept.names),
-    ...(kept.names < all ? { resourcesTotal: all } : {}),
-    vms: keptVms,
-    ...(keptVms.length < vms.length ? { vmsTotal: vms.length } : {}),
-    ...(view.description === undefined ? {} : { description: cut(view.description, kept.length) }),
+    resources: view.resources.slice(0, lengths.names),
+    ...(lengths.names < all ? { resourcesTotal: all } : {}),
+    vms: shownVms,
+    ...(shownVms.length < vms.length ? { vmsTotal: vms.length } : {}),
+    ...(view.description === undefined
+      ? {}
+      : { description: cut(view.description, lengths.length) }),
     moment: notification.moment,
     ...(event.test && { test: event.test }),
     ...(notification.moment === 'alert' && 'channel' in notification.about

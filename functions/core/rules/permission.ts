@@ -49,21 +49,21 @@ export function isListed(
 ): boolean {
   const name = `${how}:${who}`
   return listWalks(routes, record, vms).every((walk) => {
-    const stop = walk.findIndex((turn) => turn.stops)
+    const stop = walk.findIndex((one) => one.stops)
     const reached = stop === -1 ? walk : walk.slice(0, stop + 1)
     return reached.some(({ grip, approvers }) => grip === 'holds' && approvers?.includes(name))
   })
 }
 
 /** One route and one VM. */
-interface Turn {
+interface RouteForVm {
   grip: Exclude<Grip, 'fails'>
   approvers: string[] | undefined
   stops: boolean
 }
 
 /** Lists for each hit VM the routes that match or may match it, in their order. */
-function listWalks(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
+function listWalks(routes: Route[], record: Subject, vms: KnownVm[]): RouteForVm[][] {
   return hitNames(record.facts).map((vm) =>
     routes.flatMap((route) => {
       const grip = matchVm(route.match, record, vm, vms)
@@ -73,12 +73,12 @@ function listWalks(routes: Route[], record: Subject, vms: KnownVm[]): Turn[][] {
   )
 }
 
-function isAllowed(walks: Turn[][], name: string | undefined): boolean {
+function isAllowed(walks: RouteForVm[][], name: string | undefined): boolean {
   return walks.every((walk) => isAllowedFor(walk, name))
 }
 
 /** All matching routes count, until one stops. Of a route that may match, the worst case counts. */
-function isAllowedFor(walk: Turn[], name: string | undefined): boolean {
+function isAllowedFor(walk: RouteForVm[], name: string | undefined): boolean {
   let demanded = false
   for (const { grip, approvers, stops } of walk) {
     const listed = name !== undefined && approvers?.includes(name)

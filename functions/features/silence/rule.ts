@@ -83,10 +83,10 @@ export function replaces(other: Beacon, silent: Beacon): boolean {
  * Whether both VMs may be in one resource group. VMs that see the same event are. In another group,
  * a VM may have the same name.
  */
-export function mayShareGroup(one: Place, other: Place): boolean {
+export function mayShareGroup(one: Located, other: Located): boolean {
   const [a, b] = [one.subscriptionId, other.subscriptionId]
   const mayBeSame = a === undefined || b === undefined || isSameName(a, b)
   return mayBeSame && isSameName(one.resourceGroup, other.resourceGroup)
 }
 
-type Place = Pick<Beacon, 'resourceGroup' | 'subscriptionId'>
+type Located = Pick<Beacon, 'resourceGroup' | 'subscriptionId'>

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Send } from '../../../functions/notify/notifier.ts'
 import { at } from '../../support/records.ts'
 import { refusing } from '../../support/slack-bot.ts'
-import { memoryPosts } from '../outgoing.ts'
+import { memoryChatMessage } from '../outgoing.ts'
 import { channel, createBotBench, titleOf } from './bot-bench.ts'
 
 let bot: ReturnType<typeof createBotBench>
@@ -75,7 +75,7 @@ describe('an answer decides', () => {
     const text = 'x'.repeat(100_000)
     bot.slack.failNext(() => Response.json({ message: { text }, ok: true, channel: 'C', ts: '1' }))
     expect((await bot.notify(bot.step('scheduled', 64))).outcome).toBe('delivered')
-    bot.posts = memoryPosts()
+    bot.chatMessage = memoryChatMessage()
     let pulled = 0
     const pull = (controller: ReadableStreamDefaultController) => {
       pulled++
@@ -122,9 +122,9 @@ describe('two workers', () => {
   })
 
   test('of which one died while it posted: once its lease is over, another posts', async () => {
-    bot.posts.kept = { version: 1, state: { is: 'posting', by: 'dead', until: at } }
+    bot.chatMessage.kept = { version: 1, state: { is: 'posting', by: 'dead', until: at } }
     expect((await bot.notify(bot.step('scheduled', 64))).note).toBe('posted')
-    expect(bot.posts.kept).toMatchObject({ version: 3, state: { is: 'posted', seq: 64 } })
+    expect(bot.chatMessage.kept).toMatchObject({ version: 3, state: { is: 'posted', seq: 64 } })
   })
 
   test('of which one slept past its lease: it removes what it posted', async () => {
@@ -140,7 +140,7 @@ describe('two workers', () => {
     }
     expect(await bot.notify(a, send)).toMatchObject({ outcome: 'retry' })
     expect(bot.slack.messages()).toHaveLength(1)
-    expect(bot.posts.kept).toMatchObject({ state: { message: bot.slack.messages()[0]!.ts } })
+    expect(bot.chatMessage.kept).toMatchObject({ state: { message: bot.slack.messages()[0]!.ts } })
   })
 
   test('of which one died before it settled: nothing is sent again', async () => {

@@ -7,7 +7,7 @@ import type { Outgoing, Send } from '../../../functions/notify/notifier.ts'
 import { type ChannelOf, notifiers } from '../../../functions/notify/registry.ts'
 import { at, claimed, type Fields, record } from '../../support/records.ts'
 import { botChannel, createSlackBot } from '../../support/slack-bot.ts'
-import { memoryPosts, outgoing } from '../outgoing.ts'
+import { memoryChatMessage, outgoing } from '../outgoing.ts'
 
 export const channel: ChannelOf<'slack_bot'> = { ...botChannel, kind: 'slack_bot' }
 export const approved = { decision: 'approved' as const, how: 'link' as const, who: 'ops', at }
@@ -16,12 +16,16 @@ export function createBotBench() {
   const slack = createSlackBot()
   const bench = {
     slack,
-    posts: memoryPosts(),
+    chatMessage: memoryChatMessage(),
     /** The next step of the event. */
     step(moment: Moment, seq: number, changes: Fields = {}): Outgoing {
       const notification: Notification = { moment, at, event: toView(record(changes)) }
       const delivery = claimed(`d-${seq}`, { notification, seq, lease: `lease-${seq}` })
-      return outgoing({ delivery, message: compose(notification, at), posts: bench.posts })
+      return outgoing({
+        delivery,
+        message: compose(notification, at),
+        chatMessage: bench.chatMessage,
+      })
     },
     notify: (what: Outgoing, send: Send = slack.send) =>
       notifiers.slack_bot.notify(what, channel, send),

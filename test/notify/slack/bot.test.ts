@@ -99,15 +99,19 @@ describe('one message for an event', () => {
 
   test('an alert about a channel is a separate message, and edits nothing', async () => {
     await bot.notify(bot.step('scheduled', 64))
-    const kept = bot.posts.kept
+    const kept = bot.chatMessage.kept
     const about = { channel: 'team', moment: 'scheduled' as const, state: 'refused', reason: 'x' }
     const notification = { moment: 'alert' as const, at, event: toView(record()), about }
     const delivery = claimed('n', { notification, seq: 2 ** 40 })
-    const what = outgoing({ delivery, message: compose(notification, at), posts: bot.posts })
+    const what = outgoing({
+      delivery,
+      message: compose(notification, at),
+      chatMessage: bot.chatMessage,
+    })
     expect((await bot.notify(what)).outcome).toBe('delivered')
     expect(bot.slack.messages()).toHaveLength(2)
     expect(bot.slack.messages().map(({ edits }) => edits)).toEqual([0, 0])
-    expect(bot.posts.kept).toEqual(kept)
+    expect(bot.chatMessage.kept).toEqual(kept)
   })
 })
 
@@ -145,7 +149,7 @@ describe('what cannot be edited', () => {
 
   test('the configuration names another channel now: the next step is posted there', async () => {
     await bot.notify(bot.step('scheduled', 64))
-    bot.posts.kept!.state = { ...bot.posts.kept!.state, to: 'C0BEFORE' } as never
+    bot.chatMessage.kept!.state = { ...bot.chatMessage.kept!.state, to: 'C0BEFORE' } as never
     expect((await bot.notify(bot.step('started', 128))).note).toBe('posted')
   })
 
@@ -207,7 +211,7 @@ test.each(Object.keys(scenes))(
   async (name) => {
     await bot.notify(bot.step('scheduled', 1))
     const what = scenes[name]!
-    const result = await bot.notify({ ...what, posts: bot.posts })
+    const result = await bot.notify({ ...what, chatMessage: bot.chatMessage })
     expect(result.outcome).toBe('delivered')
     const edits = what.delivery.notification.moment === 'alert' ? [] : ['chat.update']
     expect(bot.methods()).toEqual(['chat.postMessage', ...edits, 'chat.postMessage'])

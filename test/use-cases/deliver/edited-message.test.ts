@@ -1,8 +1,8 @@
 // Slack by a bot: one message for each event, however many reports, restarts and decisions come.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readConfigWith } from '../../../functions/config/config.ts'
-import type { PostState } from '../../../functions/core/delivery/post.ts'
-import { postRows } from '../../../functions/store/small-rows.ts'
+import type { ChatMessageState } from '../../../functions/core/delivery/chat-message.ts'
+import { chatMessageRows } from '../../../functions/store/small-rows.ts'
 import { around } from '../../sim/around.ts'
 import { mistakesOf, withValue } from '../../support/config.ts'
 import { passInSteps, rowsOf } from '../../support/deliveries.ts'
@@ -82,9 +82,9 @@ describe('the course of an event', () => {
     await beacon.sees([])
     await world.pass(11_000)
     const key = { fleet: 'prod', eventId, epoch: 1, channel: 'bot' }
-    expect((await postRows.read(world.store, key))?.state.is).toBe('posted')
+    expect((await chatMessageRows.read(world.store, key))?.state.is).toBe('posted')
     await world.store.forget(world.clock.now + 1, 9)
-    expect(await postRows.read(world.store, key)).toBeUndefined()
+    expect(await chatMessageRows.read(world.store, key)).toBeUndefined()
   })
 })
 
@@ -107,7 +107,7 @@ test('a relay that dies at any call: one message, unless it died between the pos
       const { send } = world.relay.sending
       await beacon.sees([event()])
       world.relay.store = around(store, (name, args, call) => {
-        const { state } = (name === 'writeSmallRow' ? args[1] : {}) as { state?: PostState }
+        const { state } = (name === 'writeSmallRow' ? args[1] : {}) as { state?: ChatMessageState }
         return dying(
           state === undefined ? name : `post ${state.is}`,
           call as () => Promise<never>,

@@ -31,7 +31,7 @@ beforeEach(async () => {
 /** One report, as the beacon builds it. */
 async function reports(pending: Parameters<typeof buildReport>[0]['pending'] = [], shown = events) {
   const { vm, beacon: own } = beacon.body([])
-  const polled = { seenAt: 0, apiVersion: '2020-07-01' as const, events: shown, kept: [] }
+  const polled = { seenAt: 0, apiVersion: '2020-07-01' as const, events: shown, hidden: [] }
   const document = { ...polled, unreadable: { count: 0, samples: [] } }
   const built = buildReport({ ...{ vm, beacon: own, document, pending, now: 0 } })
   if (typeof built === 'number') throw new Error(`item ${built} does not fit`)

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
-import { nextStep, type Post, type PostState } from '../../../functions/core/delivery/post.ts'
+import {
+  type ChatMessage,
+  type ChatMessageState,
+  nextStep,
+} from '../../../functions/core/delivery/chat-message.ts'
 import { at } from '../../support/records.ts'
 
 const posted = { is: 'posted' as const, to: 'C1', place: 'C1', message: '1.1' }
 
-const table: [string, PostState | undefined, string][] = [
+const table: [string, ChatMessageState | undefined, string][] = [
   ['nothing is posted', undefined, 'post'],
   ['an attempt has ended without one', { is: 'absent', by: 'x' }, 'post'],
   ['another worker is posting this message', { is: 'posting', by: 'x', until: at + 1 }, 'wait'],
@@ -21,6 +25,6 @@ const table: [string, PostState | undefined, string][] = [
 ]
 
 test.each(table)('%s', (_, state, step) => {
-  const post: Post | undefined = state && { version: 3, state }
+  const post: ChatMessage | undefined = state && { version: 3, state }
   expect(nextStep(post, { seq: 64 }, 'C1', at).step).toBe(step)
 })

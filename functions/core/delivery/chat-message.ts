@@ -1,15 +1,15 @@
-// The post of one epoch of an event in a channel, for kinds that edit their message. A worker
-// claims the post first, by compare-and-set. If its lease ends, another worker takes over.
+// The message about one epoch of an event in a channel, for kinds that edit it. A worker
+// claims it first, by compare-and-set. If its lease ends, another worker takes over.
 import type { Delivery } from './delivery.ts'
 
-export interface PostKey {
+export interface ChatMessageKey {
   fleet: string
   eventId: string
   epoch: number
   channel: string
 }
 
-export type PostState =
+export type ChatMessageState =
   /** The worker with the lease `by` is posting it, until `until` (epoch ms). */
   | { is: 'posting'; by: string; until: number }
   | Posted
@@ -27,26 +27,26 @@ export interface Posted {
   seq: number
 }
 
-export interface Post {
+export interface ChatMessage {
   /** Grows by one with each write. */
   version: number
-  state: PostState
+  state: ChatMessageState
 }
 
-type PostStep =
+type NextStep =
   | { step: 'post' }
   | { step: 'edit'; posted: Posted }
   /** Nothing is sent now. */
   | { step: 'wait' | 'posted' | 'overtaken'; note: string }
 
-/** What a delivery does to the post. `to`: the place in the configuration now. */
+/** What a delivery does to the message. `to`: the place in the configuration now. */
 export function nextStep(
-  post: Post | undefined,
+  message: ChatMessage | undefined,
   { seq }: Pick<Delivery, 'seq'>,
   to: string,
   now: number,
-): PostStep {
-  const state = post?.state
+): NextStep {
+  const state = message?.state
   if (state === undefined || state.is === 'absent') return { step: 'post' }
   if (state.is === 'posting') {
     // the worker died before it posted, or before it recorded that: posting twice beats never
