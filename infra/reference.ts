@@ -15,6 +15,7 @@ import { severities } from '../functions/core/rules/severity.ts'
 import { metricTexts } from '../functions/features/texts.ts'
 import { eventFields, placeholders } from '../functions/notify/http/placeholders.ts'
 import { presets } from '../functions/notify/http/presets.ts'
+import { groups } from '../functions/notify/registry.ts'
 import { alertSchema, eventSchema, type JsonSchema } from '../functions/schema/json-schema.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { codesIn, eventsIn, type LogEvent, settingsIn } from './reference-scan.ts'
@@ -206,7 +207,7 @@ function listKeys({ properties = {}, required = [] }: Json, prefix = ''): Key[] 
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`
     const key = { path, isRequired: required.includes(name), schema }
-    if (['channels', 'ship'].includes(name) && prefix === '') return [key]
+    if (['channels', ...groups].includes(name) && prefix === '') return [key]
     if (name === 'match') return [key]
     return [key, ...listKeys(schema, `${path}.`), ...keysWithin(schema, path)]
   })
@@ -232,8 +233,8 @@ function describeUsual(schema: Json): string {
   return schema.default === undefined ? '' : code(JSON.stringify(schema.default))
 }
 
-function kindsTable(part: 'channels' | 'ship', isShown = (_kind: string) => true): string {
-  const { oneOf = [] } = configJson().properties![part]!.additionalProperties as Json
+function kindsTable(part: string, isShown = (_kind: string) => true): string {
+  const { oneOf = [] } = (configJson().properties![part]?.additionalProperties ?? {}) as Json
   const kinds = (oneOf as Json[]).filter(({ properties }) => {
     return isShown(String(properties!.kind!.const))
   })

@@ -38,10 +38,10 @@ const oneAppEach = ['test/hosts/azure-{host,http,log}.test.ts']
 const all = ['test/**/*.test.ts']
 /** Needs what only developers and CI have, or tries on another host what Node shows: only in `test:all`. */
 const further = [
-  'test/infra/{bill,packages,units,image,bicep,azure,ship,roll-out,runtimes,windows-service,chart}.test.ts',
+  'test/infra/{bill,packages,units,image,bicep,azure,roll-out,runtimes,windows-service,chart}.test.ts',
   'test/e2e/{image,kubernetes,storm,memory,receivers}.test.ts',
   'test/hosts/{azure-shipped,cloudflare-shipped,bundle}.test.ts',
-  'test/beacon/kubernetes/kubectl.test.ts',
+  ...['test/beacon/kubernetes/kubectl.test.ts', 'test/features/ship/table.test.ts'],
   ...['test/preview/pictures.test.ts', 'test/without/without.test.ts', 'test/sim/order.test.ts'],
 ]
 

@@ -32,10 +32,10 @@ export function adviseOnChannels(config: Config): string[] {
       ...onIncidents(at, name, config),
     ]
   })
-  const shipped = Object.entries(channels).flatMap(([name, channel]) =>
+  const onSinks = Object.entries(channels).flatMap(([name, channel]) =>
     isSink(name) ? onPlainHttp(name.replace(':', '.'), channel) : [],
   )
-  return [...onPublicUrl(config), ...advice, ...shipped, ...onTwins(config)]
+  return [...onPublicUrl(config), ...advice, ...onSinks, ...onTwins(config)]
 }
 
 /** Channels that receive alerts. */

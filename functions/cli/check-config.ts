@@ -169,11 +169,12 @@ function wrongFile(shownAs: string, mistakes: string[], more = ''): FoghornError
 function summarize(file: string, config: Config, warnings: number): string {
   const { fleets, channels, policy, routes } = config
   const names = Object.keys(channels)
-  const shipped = names.filter(isSink).length
+  const sinks = names.filter(isSink)
+  const groups = Map.groupBy(sinks, (name) => name.split(':')[0]!)
   const parts = [
     counted(Object.keys(fleets).length, 'fleet'),
-    counted(names.length - shipped, 'channel'),
-    ...(shipped === 0 ? [] : [`${shipped} in "ship"`]),
+    counted(names.length - sinks.length, 'channel'),
+    ...[...groups].map(([group, some]) => `${some.length} in "${group}"`),
     counted(policy.length, 'rule'),
     counted(routes.length, 'route'),
   ]

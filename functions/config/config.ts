@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { describeIssues, describePath, FoghornError } from '../../shared/errors.ts'
 import { isPresentable } from '../../shared/presentable.ts'
 import type * as Rules from '../core/rules/config.ts'
-import { appSecrets, apps } from '../notify/registry.ts'
+import { appSecrets, apps, groups } from '../notify/registry.ts'
 import { describeRemedy } from '../schema/checks.ts'
 import { type Environment, type Filled, fillIn } from './environment.ts'
 import { readJson } from './json.ts'
@@ -46,11 +46,24 @@ export function readConfigWith(
     const shown = more > 0 ? [...mistakes.slice(0, maxMistakes), `and ${more} more`] : mistakes
     throw new FoghornError('config_invalid', shown.join('\n'))
   }
-  const { $schema: _, policy, ship = {}, ...rest } = parsed.data
+  const { $schema: _, policy, ...rest } = parsed.data
   const named = policy.map((rule, i) => ({ ...rule, name: rule.name ?? `policy[${i}]` }))
-  const shipped = Object.entries(ship).map(([name, one]) => [`ship:${name}`, one])
-  const channels = { ...rest.channels, ...Object.fromEntries(shipped) }
-  return { config: { ...rest, channels, policy: named }, assumed: filled.assumed }
+  const config = { ...withoutGroups(rest), channels: channelsIn(rest), policy: named }
+  return { config, assumed: filled.assumed }
+}
+
+type Grouped = Pick<z.output<typeof configSchema>, 'channels' | (typeof groups)[number]>
+
+function channelsIn(parsed: Grouped): Config['channels'] {
+  const grouped = groups.flatMap((group) =>
+    Object.entries(parsed[group] ?? {}).map(([name, one]) => [`${group}:${name}`, one]),
+  )
+  return { ...parsed.channels, ...Object.fromEntries(grouped) }
+}
+
+function withoutGroups<Parsed extends Grouped>(parsed: Parsed) {
+  const entries = Object.entries(parsed).filter(([key]) => !(groups as string[]).includes(key))
+  return Object.fromEntries(entries) as Omit<Parsed, (typeof groups)[number]>
 }
 
 /** Every secret value: keys, channel addresses, routing keys. */
@@ -63,7 +76,7 @@ export function listSecrets(config: Config): string[] {
   )
 }
 
-const hiddenParts = ['fleets', 'channels', 'ship', 'azure', ...Object.keys(apps)]
+const hiddenParts = ['fleets', 'channels', ...groups, 'azure', ...Object.keys(apps)]
 /** Below `hiddenParts`, errors show only these values, if they look like names. */
 const shownKeys = ['kind', 'fallback']
 /** Errors show addresses in these keys only. An address elsewhere may be a channel's secret. */

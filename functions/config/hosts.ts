@@ -29,8 +29,8 @@ export function mistakesOfSignIn(
 /** What a Worker cannot do of a valid configuration. */
 export function mistakesOnCloudflare(config: Config, environment: Environment): string[] {
   const { azure, channels } = config
-  const isShipped = Object.entries(channels).some(([name, one]) => isSink(name) && !('key' in one))
-  const asksAzure = azure !== undefined || isShipped
+  const asksInSink = Object.entries(channels).some(([name, one]) => isSink(name) && !('key' in one))
+  const asksAzure = azure !== undefined || asksInSink
   const identity =
     'azure: a Worker has no managed identity, and no files; write "tenantId", "clientId" and "clientSecret"'
   const mails = Object.entries(channels).filter(([, one]) => one.kind === 'mail')

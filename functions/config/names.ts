@@ -26,13 +26,17 @@ export function mistakesInNames(readable: Readable, filled: Filled, reported: st
     ...(assumed.length === 0 ? peopleFromElsewhere(readable) : []),
     ...namesOfFleets(readable, filled),
     ...tooManyChannels(readable),
-    ...Object.keys(readable.channels).flatMap((name) => [
+    ...Object.entries(readable.channels).flatMap(([name, one]) => [
       ...readFallback(name, readable, filled),
       ...readBot(name, readable, filled),
-      ...addressIn(['channels', name], readable, filled),
+      ...addressIn(['channels', name], one, readable, filled),
       ...secretInTemplate(name, filled),
     ]),
-    ...Object.keys(readable.ship).flatMap((name) => addressIn(['ship', name], readable, filled)),
+    ...Object.entries(readable.groups).flatMap(([key, channels]) =>
+      Object.entries(channels).flatMap(([name, one]) =>
+        addressIn([key, name], one, readable, filled),
+      ),
+    ),
   ]
   return mistakes.filter((mistake) => !before.has(pathIn(mistake)))
 }
@@ -138,16 +142,16 @@ function readBot(name: string, { channels, hasBotApp }: Readable, filled: Filled
 }
 
 function addressIn(
-  [part, name]: ['channels' | 'ship', string],
-  { allowNetworks, ...readable }: Readable,
+  path: [part: string, name: string],
+  { url, endpoint }: KnownChannel,
+  { allowNetworks }: Readable,
   filled: Filled,
 ): string[] {
-  const { url, endpoint } = readable[part][name] ?? {}
   const key = endpoint === undefined ? 'url' : 'endpoint'
   const address = endpoint ?? url
   if (allowNetworks === undefined || typeof address !== 'string' || !isWebUrl(address)) return []
   const why = whyRefused(address, allowNetworks)
-  return why === undefined ? [] : [`${describePath([part, name, key], filled.value)}: ${why}`]
+  return why === undefined ? [] : [`${describePath([...path, key], filled.value)}: ${why}`]
 }
 
 /** Texts of a template are no secrets: check-config shows them. */

@@ -1,7 +1,7 @@
 // What is readable of a configuration, for the checks of names: the rest may have errors.
 import type { z } from 'zod'
 import { describePath } from '../../shared/errors.ts'
-import { apps, buttonServices } from '../notify/registry.ts'
+import { apps, buttonServices, groups } from '../notify/registry.ts'
 import { subscriptionIds } from './azure.ts'
 import { configSchema } from './schema.ts'
 
@@ -26,7 +26,8 @@ export interface KnownRoute {
 /** What is readable of a configuration. The rest may have errors. */
 export interface Readable {
   channels: Record<string, KnownChannel>
-  ship: Record<string, KnownChannel>
+  /** Channels under keys of their own, by that key. */
+  groups: Record<string, Record<string, KnownChannel>>
   fleets: string[]
   /** The Azure subscriptions whose events each fleet takes. */
   subscriptions: { at: string; ids: string[] }[]
@@ -61,7 +62,7 @@ export function findReadable(value: unknown): Readable {
   ]
   return {
     channels: entriesIn(channels),
-    ship: entriesIn(top.ship),
+    groups: Object.fromEntries(groups.map((key) => [key, entriesIn(top[key])])),
     fleets: Object.keys(readEntries(fleets)),
     subscriptions: Object.entries(readEntries(fleets)).map(([name, fleet]) => ({
       at: describePath(['fleets', name, 'azureSubscriptions'], value),

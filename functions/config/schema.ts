@@ -12,7 +12,7 @@ import {
   type Channel,
   channelSchema,
   channelSecrets,
-  shipSchema,
+  groupSchemas,
 } from '../notify/registry.ts'
 import {
   atLeastOne,
@@ -43,7 +43,6 @@ import { timeSchema } from './time.ts'
 /** Channels that an event can reach by routes. A commit has up to three moments. */
 export const maxReached = 20
 const maxChannels = 200
-const maxShip = 5
 const maxRules = 200
 const maxNetworks = 64
 const maxExpected = 10_000
@@ -307,13 +306,7 @@ export const configSchema = object({
     .min(1)
     .max(maxRules)
     .describe('Every route that matches adds its channels, up to one with "continue": false.'),
-  ship: z
-    .record(identifier, shipSchema)
-    .refine((all) => Object.keys(all).length <= maxShip, {
-      error: `write at most ${maxShip} of them`,
-    })
-    .optional()
-    .describe('By name: services of Azure that get every step of every event, at most 5.'),
+  ...groupSchemas,
   ...apps,
   azure: azureSchema
     .optional()

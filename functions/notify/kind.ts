@@ -57,6 +57,17 @@ export interface Kind<Schema extends z.ZodType<{ kind: string }>> {
   }
 }
 
+/**
+ * Channels under a key of their own in the configuration, by name. Each hears of every step by itself: no route names
+ * it, and it has no fallback. Elsewhere it is called `key:name`.
+ */
+export interface ChannelGroup {
+  /** What the key is for, for editors. */
+  about: string
+  most: number
+  kinds: Record<string, { name: string; schema: z.ZodType; notifiers: Record<string, Notifier<never>> }>
+}
+
 /** The schema of a kind's entry, with the keys of every kind. */
 export function entry<const Name extends string, Shape extends z.ZodRawShape>(
   name: Name,

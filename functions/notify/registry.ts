@@ -4,28 +4,32 @@ import { maskOf, maskTokens } from '../../shared/mask.ts'
 import { looksSecret } from '../../shared/presentable.ts'
 import { fromBase64 } from '../../shared/signature.ts'
 import { cut } from '../../shared/text.ts'
-import { isWebUrl, quoted } from '../schema/checks.ts'
+import { channelGroups } from '../features/channel-groups.ts'
+import { identifier, isWebUrl, quoted } from '../schema/checks.ts'
 import { didYouMean } from '../schema/suggest.ts'
 import * as index from './index.ts'
-import type { ButtonService, Kind } from './kind.ts'
+import type { ButtonService, ChannelGroup, Kind } from './kind.ts'
 import type { Named, Notifier } from './notifier.ts'
-import * as ship from './ship/index.ts'
 
 export { appSecrets, apps } from './apps.ts'
 export type { ButtonService }
 
 type RoutedSchema = (typeof index)[keyof typeof index]['schema']
-type ShipSchema = (typeof ship)[keyof typeof ship]['schema']
-type Schema = RoutedSchema | ShipSchema
+type Groups = typeof channelGroups
+type SchemaOf<One> = One extends { schema: infer Own } ? Own : never
+type SchemaIn<Group> = Group extends { kinds: infer Kinds } ? SchemaOf<Kinds[keyof Kinds]> : never
+type GroupedSchema = SchemaIn<Groups[keyof Groups]>
+type Schema = RoutedSchema | GroupedSchema
 
 /** A channel as the owner configured it: secrets are in clear. */
-export type Channel = z.output<RoutedSchema> | (z.output<ShipSchema> & { fallback?: undefined })
+export type Channel = z.output<RoutedSchema> | (z.output<GroupedSchema> & { fallback?: undefined })
 export type ChannelOf<Name extends Channel['kind']> = Extract<Channel, { kind: Name }>
 export type Notifiers = { [Name in Channel['kind']]: Named<Notifier<ChannelOf<Name>>> }
 
 type Described = Omit<Kind<never>, 'schema' | 'notifiers'>
 
-const kinds = [...Object.values(index), ...Object.values(ship)]
+const allGroups = Object.entries<ChannelGroup>(channelGroups)
+const kinds = [...Object.values(index), ...allGroups.flatMap(([, one]) => Object.values(one.kinds))]
 
 /** The kinds as an owner writes them. */
 export const kindNames = Object.keys(index)
@@ -42,11 +46,30 @@ export const channelSchema = readKind(
   kindNames,
 )
 
-/** An entry of `ship`. */
-export const shipSchema = readKind(
-  Object.values(ship).map(({ schema }) => schema) as [ShipSchema, ...ShipSchema[]],
-  Object.values(ship).flatMap(({ notifiers }) => Object.keys(notifiers)),
-)
+/** The keys of groups in the configuration. */
+export const groups = Object.keys(channelGroups) as (keyof Groups)[]
+
+/** The groups' entries, by the key of the group. */
+export const groupSchemas = Object.fromEntries(
+  allGroups.map(([key, group]) => [key, readGroup(group)]),
+) as unknown as {
+  [Key in keyof Groups]: z.ZodOptional<
+    z.ZodRecord<z.ZodString, z.ZodType<z.output<SchemaIn<Groups[Key]>>>>
+  >
+}
+
+function readGroup({ about, most, kinds }: ChannelGroup) {
+  const all = Object.values(kinds)
+  const one = readKind(
+    all.map(({ schema }) => schema) as [GroupedSchema, ...GroupedSchema[]],
+    all.flatMap(({ notifiers }) => Object.keys(notifiers)),
+  )
+  return z
+    .record(identifier, one)
+    .refine((some) => Object.keys(some).length <= most, { error: `write at most ${most} of them` })
+    .optional()
+    .describe(about)
+}
 
 function readKind<Some extends Schema>(schemas: [Some, ...Some[]], names: string[]) {
   return z.discriminatedUnion('kind', schemas, {

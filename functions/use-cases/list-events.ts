@@ -223,7 +223,7 @@ interface WholeRecord {
   seenBy: PublicSight[]
 }
 
-/** Undefined if there is no such event. Ids are stored in lower case. `isWhole`: with where it was shipped. */
+/** Undefined if there is no such event. Ids are stored in lower case. `isWhole`: with what sinks got. */
 export async function readRecord(
   relay: Relay,
   { fleet, eventId }: EventKey,

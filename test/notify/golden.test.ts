@@ -8,9 +8,10 @@ import { moments } from '../../functions/core/event/moment.ts'
 import { composeList } from '../../functions/core/message/message.ts'
 import type { Message } from '../../functions/core/message/shape.ts'
 import type { Outgoing } from '../../functions/notify/notifier.ts'
+import type { groupedKinds } from '../features/kinds.ts'
 import { has } from '../support/features.ts'
 import { goldenTexts, writesGolden } from '../support/golden.ts'
-import { type Json, type Kind, kinds } from './kinds.ts'
+import { type Extras, type Json, type Kind, kinds, kindTable } from './kinds.ts'
 import { capture } from './outgoing.ts'
 import type { HttpName } from './presets.ts'
 import { scenes } from './scenes.ts'
@@ -18,7 +19,8 @@ import { scenes } from './scenes.ts'
 const layouts = join(import.meta.dirname, 'golden/layouts.json')
 
 /** The scenes whose layouts differ. `hostile.test.ts` sends every scene to every kind. */
-const layoutsOf: Record<Exclude<Kind, HttpName>, string[]> & Partial<Record<Kind, string[]>> = {
+const layoutsOf: Record<Exclude<Kind, HttpName | keyof typeof groupedKinds>, string[]> &
+  Partial<Record<Kind, string[]>> = {
   template: ['decided in Slack', 'a list'],
   jsm: ['completed', 'scheduled'],
   slack: ['decided in Slack', 'a list'],
@@ -28,10 +30,12 @@ const layoutsOf: Record<Exclude<Kind, HttpName>, string[]> & Partial<Record<Kind
   mail: ['scheduled', 'a list'],
   mail_azure: ['scheduled'],
   pagerduty: ['scheduled', 'a channel refuses everything'],
-  logs: ['completed'],
-  'event-hubs': ['completed'],
-  'event-grid': ['a channel refuses everything'],
   webhook: ['completed', 'a channel refuses everything'],
+}
+
+function listLayouts(kind: Kind): readonly string[] {
+  const { layouts = ['scheduled'] }: Extras = kindTable[kind]
+  return layoutsOf[kind as keyof typeof layoutsOf] ?? layouts
 }
 
 /** Later texts only name the facts that they share with this one. */
@@ -55,9 +59,7 @@ describe('messages', () => {
 })
 
 describe('layouts', async () => {
-  const rows = kinds.flatMap((kind) =>
-    (layoutsOf[kind] ?? ['scheduled']).map((scene) => ({ kind, scene })),
-  )
+  const rows = kinds.flatMap((kind) => listLayouts(kind).map((scene) => ({ kind, scene })))
   const sent: Record<string, Json> = {}
   for (const { kind, scene } of rows) sent[`${kind}: ${scene}`] = await layoutOf(kind, scene)
   if (writesGolden) writeFileSync(layouts, pretty(sent))

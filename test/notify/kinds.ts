@@ -8,7 +8,7 @@ import {
   type Notifiers,
   notifiers,
 } from '../../functions/notify/registry.ts'
-import { shipRule } from '../simulator/sinks/ship.ts'
+import { groupedKinds } from '../features/kinds.ts'
 import type { Sinks } from '../simulator/sinks.ts'
 import { hookSecret, routingKey } from '../support/world.ts'
 import { type HttpName, httpNames, httpRow } from './presets.ts'
@@ -43,8 +43,10 @@ interface Row<Own extends Channel = Channel> {
   path?: string
   /** What an owner writes, if the relay uses other keys inside. */
   written?: object
-  /** An entry of `ship`: the relay goes on sending what it refuses. */
-  isShipped?: true
+  /** An entry under this key of the configuration: the relay goes on sending what it refuses. */
+  group?: string
+  /** The scenes whose layouts differ. */
+  layouts?: readonly string[]
   /** The texts that a person reads in a body, without the kind's own marks. */
   texts(body: Json): string[]
   /** Markup that the service would obey: mentions, links, formatting. No name may introduce it. */
@@ -52,7 +54,7 @@ interface Row<Own extends Channel = Channel> {
 }
 
 /** Keys that not every kind needs. */
-export type Extras = Pick<Row, 'maxAnswerKb' | 'path' | 'written' | 'isShipped'>
+export type Extras = Pick<Row, 'maxAnswerKb' | 'path' | 'written' | 'group' | 'layouts'>
 
 const each = (...statuses: number[]): Answer[] => statuses.map((status) => [status])
 /** What a connector of Teams answers with 200. */
@@ -123,8 +125,8 @@ const https = Object.fromEntries(
   }),
 ) as unknown as Record<HttpName, Row>
 
-/** What the services of Azure share. They are sent to until they take it. */
-const shipped = {
+/** What the kinds of groups share. They are sent to until they take it. */
+const sink = {
   answers: {
     delivered: [[204], [200, ''], ...each(201, 202, 205, 299)],
     retry: [...busy, ...busyTexts, ...faults, ...gone, ...redirects, ...webPages],
@@ -136,8 +138,13 @@ const shipped = {
   maxBodyBytes: 1_048_576,
   texts: () => [],
   live: 'nothing',
-  isShipped: true,
-} satisfies Partial<Row> & Extras
+} satisfies Partial<Row>
+
+type Grouped = keyof typeof groupedKinds
+
+const grouped = Object.fromEntries(
+  Object.entries<object>(groupedKinds).map(([kind, row]) => [kind, { ...sink, ...row }]),
+) as unknown as { [K in Grouped]: Row<Extract<Channel, { kind: K }>> }
 
 export const kindTable: Record<HttpName, Row> & {
   [K in Exclude<Kind, HttpName>]: Row<Extract<Channel, { kind: K }>>
@@ -377,27 +384,7 @@ export const kindTable: Record<HttpName, Row> & {
     texts: ({ content: { subject, plainText, html } }) => mailTexts(subject, plainText, html),
     live: /[<>]/,
   },
-  logs: {
-    ...shipped,
-    channel: { kind: 'logs', endpoint: 'https://logs.example', rule: shipRule },
-    simulated: ({ shipUrl }) => ({ kind: 'logs', endpoint: shipUrl('logs'), rule: shipRule }),
-    contentType: 'application/json',
-    path: `/dataCollectionRules/${shipRule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
-  },
-  'event-hubs': {
-    ...shipped,
-    channel: { kind: 'event-hubs', endpoint: 'https://hubs.example/foghorn' },
-    simulated: ({ shipUrl }) => ({ kind: 'event-hubs', endpoint: shipUrl('event-hubs') }),
-    contentType: 'application/vnd.microsoft.servicebus.json',
-    path: '/messages?api-version=2014-01',
-  },
-  'event-grid': {
-    ...shipped,
-    channel: { kind: 'event-grid', endpoint: 'https://topic.example/api/events' },
-    simulated: ({ shipUrl }) => ({ kind: 'event-grid', endpoint: shipUrl('event-grid') }),
-    contentType: 'application/cloudevents-batch+json',
-    path: '?api-version=2018-01-01',
-  },
+  ...grouped,
   webhook: {
     channel: { kind: 'webhook', url: 'https://hook.example/in/path-s3cret', secret: [hookSecret] },
     simulated: ({ webhookUrl: url, webhookSecret }) => ({
@@ -433,10 +420,10 @@ export const channels = Object.fromEntries(
   kinds.map((kind) => [kind, kindTable[kind].channel]),
 ) as { [K in Kind]: (typeof kindTable)[K]['channel'] }
 
-/** What an address that can never work means: shipping waits until somebody has repaired it. */
+/** What an address that can never work means: a kind of a group waits until somebody has repaired it. */
 export function forbiddenOf(kind: Kind) {
-  const { isShipped }: Extras = kindTable[kind]
-  return isShipped ? { outcome: 'retry' } : { outcome: 'refused', broken: true }
+  const { group }: Extras = kindTable[kind]
+  return group !== undefined ? { outcome: 'retry' } : { outcome: 'refused', broken: true }
 }
 
 export function notifierFor({ kind }: Channel): Notifier<never> {

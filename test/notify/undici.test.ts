@@ -174,7 +174,7 @@ async function codesThrown(url: string, allowNetworks: string[] = []): Promise<u
   return codesOf(await send(url, allowNetworks).catch((error: unknown) => error))
 }
 
-/** Accepts nothing for 0.8 s, with a full queue: the next handshake takes a second. */
+/** Accepts nothing for 0.4 s, with a full queue: the next handshake takes a second, when its packet is sent again. */
 async function slowListener(): Promise<number> {
   const program = `
     const { createServer } = require('node:http')
@@ -183,7 +183,7 @@ async function slowListener(): Promise<number> {
       process.send(server.address().port)
       process.once('message', () => {
         process.send('busy')
-        setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800))
+        setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400))
       })
     })`
   const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const

@@ -4,6 +4,7 @@ import { mutesRow } from '../../../functions/features/mutes/load.ts'
 import type { MuteWish } from '../../../functions/features/mutes/rule.ts'
 import { addMute, endMute, mutesFor } from '../../../functions/features/mutes/use.ts'
 import { shipRule } from '../../simulator/sinks/ship.ts'
+import { has } from '../../support/features.ts'
 import { askApi } from '../../support/tokens.ts'
 import {
   adminKey,
@@ -206,7 +207,7 @@ function twoFleets() {
   }
 }
 
-test('services of Azure get every step', async () => {
+test.runIf(has('ship'))('services of Azure get every step', async () => {
   const endpoint = 'https://logs.example'
   world = await createWorld({
     config: { ship: { logs: { kind: 'logs', endpoint, rule: shipRule } } },

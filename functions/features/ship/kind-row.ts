@@ -11,7 +11,7 @@ interface Body {
 }
 
 /** `body`: a CloudEvent. Columns without a value are left out. */
-export function toRow(body: string) {
+export function toTableRow(body: string) {
   const { id, type, time, data = {} } = JSON.parse(body) as Body
   const decision = data.approvals?.at(-1)
   return {

@@ -2,21 +2,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { cloudEventBody } from '../../functions/core/message/cloud-event.ts'
-import { toRow } from '../../functions/notify/ship/row.ts'
-import table from '../../infra/azure/ship-columns.json' with { type: 'json' }
-import { arm, startWithAzure, subscription } from '../support/azure.ts'
-import { notification } from '../support/records.ts'
-import { world } from '../support/relay.ts'
-import { mistakesIn } from './kusto.ts'
+import { cloudEventBody } from '../../../functions/core/message/cloud-event.ts'
+import { toTableRow } from '../../../functions/features/ship/kind-row.ts'
+import table from '../../../infra/azure/ship-columns.json' with { type: 'json' }
+import { mistakesIn } from '../../infra/kusto.ts'
+import { arm, startWithAzure, subscription } from '../../support/azure.ts'
+import { notification } from '../../support/records.ts'
+import { world } from '../../support/relay.ts'
 
-const folder = join(import.meta.dirname, '../../infra/azure/queries')
+const folder = join(import.meta.dirname, '../../../infra/azure/queries')
 const columns = table.columns.map(({ name }) => name)
 
 test('the columns are those of a row', () => {
   const sent = { id: 'id', notification: notification() }
   const body = cloudEventBody(sent, { api: 'https://foghorn.example' }, { publicUrl: '' })
-  expect(columns).toEqual(Object.keys(toRow(body)))
+  expect(columns).toEqual(Object.keys(toTableRow(body)))
 })
 
 const types = table.columns.map(({ name, type }) => `${name}:${type.replace('boolean', 'bool')}`)

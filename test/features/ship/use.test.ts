@@ -1,12 +1,19 @@
 // Shipping: services of Azure get every step of every event, and what they refuse is sent again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { jobs } from '../../functions/use-cases/jobs.ts'
-import { replay } from '../../functions/use-cases/replay.ts'
-import { FoghornError } from '../../shared/errors.ts'
-import { shipRule } from '../simulator/sinks/ship.ts'
-import { has } from '../support/features.ts'
-import { askApi, makeToken } from '../support/tokens.ts'
-import { createWorld, event, eventId, FakeBeacon, startAt, type World } from '../support/world.ts'
+import { jobs } from '../../../functions/use-cases/jobs.ts'
+import { replay } from '../../../functions/use-cases/replay.ts'
+import { FoghornError } from '../../../shared/errors.ts'
+import { shipRule } from '../../simulator/sinks/ship.ts'
+import { has } from '../../support/features.ts'
+import { askApi, makeToken } from '../../support/tokens.ts'
+import {
+  createWorld,
+  event,
+  eventId,
+  FakeBeacon,
+  startAt,
+  type World,
+} from '../../support/world.ts'
 
 const minute = 60_000
 const endpoint = 'https://logs.example'

@@ -1,11 +1,10 @@
 // Where events are shipped, as CloudEvents: a table of Log Analytics, Event Hubs, an Event Grid topic. To
-// add a kind, write its `Kind`, export it, and give it a row in `test/notify/kinds.ts`.
+// add a kind, write its `Kind`, add it to `ship`, and give it a row in `test/features/ship/kinds.ts`.
 
 import * as z from 'zod'
 import type { SendOutcome } from '../../core/delivery/attempt.ts'
 import { buildMessageId } from '../../core/delivery/delivery.ts'
-import { isPublicUrl, object, textBy, webUrl } from '../../schema/checks.ts'
-import type { Kind } from '../kind.ts'
+import type { ChannelGroup, Kind } from '../../notify/kind.ts'
 import {
   type Answer,
   describeChain,
@@ -16,9 +15,10 @@ import {
   type Notifier,
   type Outgoing,
   post,
-} from '../notifier.ts'
-import { composeBody } from '../webhook.ts'
-import { toRow } from './row.ts'
+} from '../../notify/notifier.ts'
+import { composeBody } from '../../notify/webhook.ts'
+import { isPublicUrl, object, textBy, webUrl } from '../../schema/checks.ts'
+import { toTableRow } from './kind-row.ts'
 
 /** The services accept 1 MB in a request. A body has at most 20 kB; a row repeats some of it. */
 const mostTogether = 25
@@ -123,7 +123,7 @@ const eventGridSchema = object({
     ),
 })
 
-export const eventGrid: Kind<typeof eventGridSchema> = {
+const eventGrid: Kind<typeof eventGridSchema> = {
   name: 'Event Grid',
   schema: eventGridSchema,
   notifiers: {
@@ -152,7 +152,7 @@ const eventHubsSchema = object({
     .describe('The address of the event hub: that of its namespace, and its name as the path.'),
 })
 
-export const eventHubs: Kind<typeof eventHubsSchema> = {
+const eventHubs: Kind<typeof eventHubsSchema> = {
   name: 'Event Hubs',
   schema: eventHubsSchema,
   notifiers: {
@@ -194,7 +194,7 @@ const logsSchema = object({
     .describe('The immutable id of the data collection rule.'),
 })
 
-export const logs: Kind<typeof logsSchema> = {
+const logs: Kind<typeof logsSchema> = {
   name: 'Log Analytics',
   schema: logsSchema,
   ids: ['rule'],
@@ -204,7 +204,7 @@ export const logs: Kind<typeof logsSchema> = {
       requestOf: ({ endpoint, rule }, bodies) => ({
         url: `${endpoint}/dataCollectionRules/${rule}/streams/Custom-FoghornEvents?api-version=2023-01-01`,
         contentType: 'application/json',
-        body: JSON.stringify(bodies.map(toRow)),
+        body: JSON.stringify(bodies.map(toTableRow)),
       }),
       // other clouds have another one
       resource: ({ endpoint }) =>
@@ -216,3 +216,10 @@ export const logs: Kind<typeof logsSchema> = {
     }),
   },
 }
+
+/** The key `ship` of the configuration. */
+export const ship = {
+  about: 'By name: services of Azure that get every step of every event, at most 5.',
+  most: 5,
+  kinds: { eventGrid, eventHubs, logs },
+} satisfies ChannelGroup
