@@ -65,7 +65,10 @@ export interface ChannelGroup {
   /** What the key is for, for editors. */
   about: string
   most: number
-  kinds: Record<string, { name: string; schema: z.ZodType; notifiers: Record<string, Notifier<never>> }>
+  kinds: Record<
+    string,
+    { name: string; schema: z.ZodType; notifiers: Record<string, Notifier<never>> }
+  >
 }
 
 /** The schema of a kind's entry, with the keys of every kind. */
