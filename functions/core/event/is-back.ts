@@ -57,14 +57,18 @@ export function isBack(
   if (isAgain(record, reporter) && !mostShow(record, reporter, listening, 2)) return false
   const speaks = isSpeaker(record, reporter, shown, listening)
   if (ended.by !== undefined && refutesEnd(record, reporter, shown, speaks)) return true
-  const isSeenAnew = speaks && isAfterGap(ended, known, reporter, news)
-  return isSeenAnew || isMovedAway(record, reporter, shown, listening)
+  const isSeenAnew = isAfterGap(ended, known, reporter, news)
+  if (speaks && (isSeenAnew || isStillAhead(ended, reporter, shown, listening))) return true
+  return isMovedAway(record, reporter, shown, listening)
 }
 
 /** Onlookers contradict each other for as long as they like, and people would hear of each change. */
-function isAgain({ facts, backAt }: EndedRecord, reporter: Reporter): boolean {
+function isAgain(record: EndedRecord, reporter: Reporter): boolean {
+  const { facts, backAt } = record
   const isSoon = reporter.polledAt < (backAt ?? Number.NEGATIVE_INFINITY) + onlookersAgainMs
-  return isSoon && !isOwnOf(reporter, facts)
+  // of a start, its VM knows best, whoever named it first
+  const mayDeny = isAffected(facts, reporter) && isOfStart(record)
+  return isSoon && !isOwnOf(reporter, facts) && !mayDeny
 }
 
 /** The beacon has lacked the event, or first saw it after its end. */
@@ -77,6 +81,19 @@ function isAfterGap(
   const hasLacked = known?.missing !== undefined || past.some(({ kind }) => kind === 'gone')
   const firstSeenAt = known?.firstSeenAt ?? past[0]?.at ?? polledAt
   return hasLacked || firstSeenAt >= ended.at + lagMs
+}
+
+/** No document lags so long behind an end that came before NotBefore. */
+const longestLagMs = 2 * lagMs
+
+/** Long after the end, the document shows that the event waits for a NotBefore that lies ahead. */
+function isStillAhead(
+  ended: Ended,
+  { polledAt }: Reporter,
+  { status, notBeforeAt = 0 }: ShownEvent,
+  { now }: Listening,
+): boolean {
+  return status === 'Scheduled' && notBeforeAt > now && polledAt >= ended.at + longestLagMs
 }
 
 function isNamed(facts: Facts, reporter: Reporter, shown: ShownEvent): boolean {
@@ -177,7 +194,7 @@ export function reopened(
     ...{ history, backAt: polledAt },
     ...(record.notified && { notified: record.notified }),
     ...(isWrongStart && { wrongStart: wrongTellers(record, before) }),
-    ...stillValid(record, ended, now),
+    ...stillValid(withoutLostSlot(record, status), ended, now),
     ...(ended.by !== undefined && unbroken(record, status)),
   }
   const waits: OpenRecord = { ...kept, phase: 'scheduled' }
@@ -209,6 +226,15 @@ function keepSlot(
 ): Pick<OpenRecord['wait'], 'slot'> {
   if (slot?.state !== 'held') return {}
   return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
+}
+
+/** A rule with slots approves again once the event has its slot again. */
+function withoutLostSlot(
+  { azure, decided, wait: { slot } }: Pick<EndedRecord, 'azure' | 'decided' | 'wait'>,
+  status: ShownEvent['status'],
+): Pick<EndedRecord, 'azure' | 'decided'> {
+  const isLost = slot?.state === 'held' && status !== 'Started' && azure.accepted === undefined
+  return isLost && decided?.how === 'policy' ? { azure } : { azure, ...(decided && { decided }) }
 }
 
 /** The beacons that told of starts that were none, with the one of `started` and all that show it. */

@@ -22,6 +22,7 @@ import type { EventNews } from './news.ts'
 import { namedByList } from './outside.ts'
 import { toShown } from './shown.ts'
 import {
+  heardAt,
   isAffected,
   isAzure,
   isElsewhere,
@@ -150,11 +151,30 @@ function oldestBelieved(reporter: Reporter, facts: Facts): number {
   const isKnowing = isAzure(reporter) || isAffected(facts, reporter)
   return isKnowing ? 0 : reporter.heardAt - onlookerAgeMs
 }
-/** Where the event's VMs are, as the first of them says. Azure's list may say otherwise later. */
-function withHome(record: OpenRecord, reporter: Reporter): OpenRecord {
-  const { facts } = record
-  const home = facts.home ?? (isAffected(facts, reporter) ? readHome(reporter) : undefined)
-  return home === facts.home ? record : { ...record, facts: { ...facts, ...(home && { home }) } }
+/** A VM that restarts is heard again by then. */
+const standsForMs = 10 * 60_000
+
+/**
+ * Where the event's VMs are, as the first of them says. Azure's list may say otherwise later, and so may the next one if
+ * no VM stands for it: the first one may have been made up.
+ */
+function withHome(record: OpenRecord, reporter: Reporter, listening: Listening): OpenRecord {
+  const { home, ...facts } = record.facts
+  const mayBeWrong = home !== undefined && home.listed !== true && isElsewhere({ home }, reporter)
+  if (home !== undefined && !mayBeWrong) return record
+  const own = isAffected(facts, reporter) ? readHome(reporter) : undefined
+  if (own === undefined || (mayBeWrong && standsFor(record, reporter, listening))) return record
+  return { ...record, facts: { ...facts, home: own } }
+}
+
+/** Whether another of the event's VMs is in the place that it has. */
+function standsFor(
+  { facts, sights }: OpenRecord,
+  { beacon }: Reporter,
+  listening: Listening,
+): boolean {
+  const others = sights.filter((one) => one.beacon !== beacon && isAffected(facts, one))
+  return others.some((one) => listening.now < heardAt(one, listening) + standsForMs)
 }
 
 /** Law 3, and *Started* counts from any VM. */
@@ -164,7 +184,7 @@ function joinedTo(
   { shown, past }: EventNews,
   listening: Listening,
 ): OpenRecord {
-  const placed = withHome(before, reporter)
+  const placed = withHome(before, reporter, listening)
   const valued = shown === undefined ? placed : withValues(placed, reporter, shown, listening)
   const isSeen = shown?.status === 'Started'
   const earlier = past.find(({ kind, event }) => kind === 'seen' && event.status === 'Started')
