@@ -2,8 +2,10 @@
 // domains, but libuv gives it two threads, and a name whose server is silent holds one for 10 s
 // (`timeout` and `attempts` in resolv.conf). So each name is first asked of c-ares, which needs no
 // thread. If the server answers for one kind of address and never for the other, that answer counts.
-// Names that get no answer there share one thread, and the other serves everybody else.
+// Names that get no answer there share one thread, and the other serves everybody else. If the system
+// is slow, as a server may answer c-ares and then fall silent, the answer of c-ares counts, too.
 import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'node:dns'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Resolve = (
   hostname: string,
@@ -17,6 +19,10 @@ type NameServers = Pick<promises.Resolver, 'resolve4' | 'resolve6'>
 const serverMs = 1_500
 /** A name waits this long for its turn, as undici does for a connection. The next attempt asks anew. */
 const maxTurnMs = 10_000
+/** The system reads /etc/hosts, and asks the name server, in this time. */
+const systemMs = 500
+/** Questions to the system. Beyond it, it is as good as silent. */
+const maxAsked = 32
 
 export function createResolve(
   servers: NameServers = new promises.Resolver({ timeout: serverMs, tries: 1 }),
@@ -26,10 +32,22 @@ export function createResolve(
   const underWay = new Map<string, Promise<LookupAddress[]>>()
   let lastSilent: Promise<unknown> = Promise.resolve()
 
+  let asked = 0
   const ask = (hostname: string, options: LookupAllOptions) =>
     new Promise<LookupAddress[]>((resolve, reject) => {
-      system(hostname, options, (error, addresses) => (error ? reject(error) : resolve(addresses)))
+      asked += 1
+      system(hostname, options, (error, addresses) => {
+        asked -= 1
+        if (error) reject(error)
+        else resolve(addresses)
+      })
     })
+
+  /** `known`: what c-ares has found. */
+  const askSoon = (hostname: string, options: LookupAllOptions, known: LookupAddress[]) => {
+    if (asked >= maxAsked) return known
+    return Promise.race([ask(hostname, options), sleep(systemMs, known, { ref: false })])
+  }
 
   /** Asks for a name after the other silent ones. */
   const inTurn = (hostname: string, options: LookupAllOptions) => {
@@ -43,9 +61,10 @@ export function createResolve(
   }
 
   const resolveOne = async (hostname: string, options: LookupAllOptions) => {
-    const asked = await askServers(servers, hostname)
-    if (asked === 'answers') return ask(hostname, options)
-    return asked === 'silent' ? inTurn(hostname, options) : asked
+    if (hostname === 'localhost') return ask(hostname, options)
+    const { isSilent, found } = await askServers(servers, hostname)
+    if (found.length === 0) return isSilent ? inTurn(hostname, options) : ask(hostname, options)
+    return isSilent ? found : askSoon(hostname, options, found)
   }
 
   return (hostname, options, done) => {
@@ -65,21 +84,16 @@ function noAnswer(hostname: string): NodeJS.ErrnoException {
   return Object.assign(error, { code: 'EAI_AGAIN' })
 }
 
-/**
- * The system asks for both kinds of addresses, so this does too. Addresses: of one kind, because the
- * other question got no answer.
- */
+/** The system asks for both kinds of addresses, so this does too. `isSilent`: a question got no answer. */
 async function askServers(
   servers: NameServers,
   hostname: string,
-): Promise<'answers' | 'silent' | LookupAddress[]> {
-  if (hostname === 'localhost') return 'answers'
+): Promise<{ isSilent: boolean; found: LookupAddress[] }> {
   const asked = await Promise.allSettled([servers.resolve4(hostname), servers.resolve6(hostname)])
   const isSilent = asked.some((one) => one.status === 'rejected' && one.reason?.code === 'ETIMEOUT')
-  if (!isSilent) return 'answers'
   const found = asked.flatMap((one, i) => {
     const addresses = one.status === 'fulfilled' ? one.value : []
     return addresses.map((address): LookupAddress => ({ address, family: i === 0 ? 4 : 6 }))
   })
-  return found.length === 0 ? 'silent' : found
+  return { isSilent, found }
 }

@@ -37,18 +37,22 @@ const noticeSchema = z.object({
 
 const scheduledEvents = 'microsoft.maintenance/scheduledevents'
 
+/** `at`: absent if it does not say when. */
+export type Notice = Omit<Published, 'at'> & { at?: number | undefined }
+
 /**
  * One entry that Event Grid sent. `other`: it is about something else. Undefined if it cannot be read.
  */
-export function readNotice(entry: unknown, now: number): Published | 'other' | undefined {
+export function readNotice(entry: unknown): Notice | 'other' | undefined {
   const read = noticeSchema.safeParse(entry)
   if (!read.success) return undefined
   const { time, eventTime, data } = read.data
   const { id, type = scheduledEvents, properties } = data.resourceInfo
   if (type.toLowerCase() !== scheduledEvents) return 'other'
   const said = [data.operationalInfo?.resourceEventTime, time, eventTime]
-  const at = said.map((text) => Date.parse(text ?? '')).find(Number.isFinite) ?? now
-  return toPublished('Azure Event Grid', { id, properties }, at)
+  const at = said.map((text) => Date.parse(text ?? '')).find(Number.isFinite)
+  const published = toPublished('Azure Event Grid', { id, properties }, 0)
+  return published && { ...published, at }
 }
 
 /** `at`: as of when it is so. */

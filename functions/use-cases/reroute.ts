@@ -35,6 +35,8 @@ export async function rerouteOpen(relay: Relay): Promise<void> {
   }
   if (last !== undefined) await store.listOpen(Object.keys(config.fleets), maxEvents, note)
   for (const key of open) {
+    // an event may be large, and this comes after a reload, while beacons report
+    await relay.host.pause()
     for (const channel of await rerouteOne(relay, key, gone)) {
       lost.set(channel, (lost.get(channel) ?? 0) + 1)
     }

@@ -3,6 +3,7 @@
 import type { EventRecord } from '../core/event/event.ts'
 import { slotToTake } from '../core/event/rule-approves.ts'
 import {
+  areEnough,
   asGrown,
   type Holder,
   judgeHolder,
@@ -33,7 +34,8 @@ export async function takeSlotIfDue(
   const { rules, listeningSince } = buildContext(relay)
   const wish = before && slotToTake(before, rules, { now, listeningSince })
   if (before === undefined || wish === undefined) return undefined
-  return { wish: slotRequestId(wish), answer: await takeSlot(relay.store, before, wish, now) }
+  const { store, host } = relay
+  return { wish: slotRequestId(wish), answer: await takeSlot(store, before, wish, now, host.pause) }
 }
 
 async function readSlots(store: SlotStore, fleet: string) {
@@ -45,11 +47,12 @@ export async function takeSlot(
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
   wish: SlotRequest,
   now: number,
+  pause: () => Promise<void> = async () => {},
 ): Promise<SlotAnswer> {
   const { fleet } = own
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { version, holders: stored } = await readSlots(store, fleet)
-    const { holders, ended, behind } = await judgeHolders(store, own, stored, wish, now)
+    const { holders, ended, behind } = await judgeHolders(store, own, stored, wish, now, pause)
     const taken = takeIn(holders, own, wish, ended)
     const isWritten =
       taken.holders === stored ||
@@ -61,18 +64,25 @@ export async function takeSlot(
   return { outcome: 'waits', behind: [] }
 }
 
-/** The holders by what is stored of their events now, and the VMs of those that count beside this event. */
+/**
+ * The holders by what is stored of their events now, and the VMs of those that count beside this event. Once enough of
+ * them count, the others are not read: an event may be large, and 250 of them may stand in its way.
+ */
 async function judgeHolders(
   store: SlotStore,
   own: Pick<EventRecord, 'fleet' | 'eventId' | 'epoch'>,
   stored: Holder[],
   wish: SlotRequest,
   now: number,
+  pause: () => Promise<void>,
 ): Promise<{ holders: Holder[]; ended: Holder[]; behind: string[] }> {
   let holders = stored
   const ended: Holder[] = []
   const behind: string[] = []
+  const counting: Holder[] = []
   for (const holder of listRivals(stored, own, wish, now)) {
+    if (behind.length >= maxBehind && areEnough(counting, wish)) break
+    await pause()
     const record = await readWhole(store, { fleet: own.fleet, eventId: holder.eventId })
     // nobody knows whether it is over, so its slot stays taken
     if (record === 'damaged') continue
@@ -84,6 +94,7 @@ async function judgeHolders(
     } else {
       const grown = asGrown(holder, record)
       if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
+      counting.push(grown)
       behind.push(...record.facts.resources)
     }
   }

@@ -72,6 +72,21 @@ test('a name that waited as long as its request did is not looked up any more', 
   expect(held).toEqual(['dead1.example'])
 })
 
+test('if the system is slow, what the server has answered counts: names of others may hold its threads', async () => {
+  const both = async () => ['192.0.2.7']
+  const none = () => Promise.reject(Object.assign(new Error('none'), { code: 'ENODATA' }))
+  resolve = createResolve({ resolve4: both as never, resolve6: none }, system, () => now)
+  const names = Array.from({ length: 40 }, (_, i) => `slow${i}.example`)
+  const answers = await Promise.all(names.map(found))
+  for (const one of answers) expect(one).toEqual([{ address: '192.0.2.7', family: 4 }])
+  // the others are not asked, so that no more of them wait than may
+  expect(held).toHaveLength(32)
+  // it knows /etc/hosts, so its answer goes first
+  expect(await found('good.example')).toEqual([{ address: '192.0.2.7', family: 4 }])
+  end()
+  expect(await found('good.example')).toEqual([{ address: '1.1.1.1', family: 4 }])
+})
+
 test('one name is looked up once at a time', async () => {
   for (let i = 0; i < 20; i++) found('slow.example').then(noAnswer)
   await expect.poll(() => held).toEqual(['slow.example'])

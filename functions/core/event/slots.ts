@@ -152,6 +152,14 @@ export function takeSlot(
   return { holders: [...(isFull ? others : rest), { eventId, epoch, groups: all }], isHeld: true }
 }
 
+/** Whether these holders alone leave too little for the event. */
+export function areEnough(counting: Holder[], { max, groups }: SlotRequest): boolean {
+  return Object.entries(groups).some(([id, count]) => {
+    const taken = counting.reduce((sum, one) => sum + (one.groups[id] ?? 0), 0)
+    return taken + count > max
+  })
+}
+
 /** A slot never becomes smaller: a slower worker may have read the event before it grew. */
 function withMost(before: Groups, groups: Groups): Groups {
   const most = Object.entries(groups).map(([id, count]) => [id, Math.max(count, before[id] ?? 0)])

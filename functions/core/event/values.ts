@@ -149,7 +149,10 @@ function mayChangeType(record: EventRecord, reporter: Reporter, listening: Liste
   return knows || !hasSpoken(record, reporter, listening)
 }
 
-/** It goes on showing what was before the last change, so it may lag behind Azure for a minute. */
+/**
+ * It shows what was before the last change, so it may lag behind Azure for a minute. It may be the first time that this
+ * VM shows it, if the document is older than that change.
+ */
 function isLate(
   name: keyof Values,
   { facts, changed }: EventRecord,
@@ -158,7 +161,8 @@ function isLate(
 ): boolean {
   if (changed === undefined || !changed.names.includes(name) || polledAt >= changed.at + lagMs)
     return false
-  if (before !== undefined && differs(name, before, own)) return false
+  const isNewer = polledAt >= changed.at
+  if (isNewer && before !== undefined && differs(name, before, own)) return false
   // a VM that only itself names is no change by Azure
   if (name === 'resources' && facts.selfNamed !== undefined) return false
   return !differs(name, toShown({ ...facts, ...changed.from, status: own.status }), own)

@@ -4,9 +4,10 @@ import { isHeardAgain } from '../../core/event/beacon-state.ts'
 import type { Rechecks } from '../../use-cases/hearer.ts'
 import type { Relay } from '../../use-cases/relay.ts'
 
-export async function noLongerSilent({ store }: Relay, fleet: string, ids: string[]) {
+export async function noLongerSilent({ store, host }: Relay, fleet: string, ids: string[]) {
   const [back, left]: [string[], string[]] = [[], []]
   for (const id of ids) {
+    await host.pause()
     const beacon = await store.readBeacon(fleet, id)
     if (beacon === undefined || beacon.left !== undefined) left.push(id)
     else if (beacon.silence === undefined || isHeardAgain(beacon)) back.push(id)

@@ -190,13 +190,14 @@ class FleetEvents {
 
   /** The newest events of the fleet, and those that the beacon saw last. */
   async #candidates({ sees }: Beacon): Promise<EventRecord[]> {
-    const { store } = this.#relay
+    const { store, host } = this.#relay
     const fleet = this.#fleet
     this.#recent ??= await store.listEvents({ fleets: [fleet], limit: maxEvents })
     const events = new Map(this.#recent.map((event) => [event.eventId, event]))
     for (const eventId of sees.slice(0, maxSeen)) {
       if (events.has(eventId)) continue
       if (!this.#known.has(eventId)) {
+        await host.pause()
         const found = await readWhole(store, { fleet, eventId })
         this.#known.set(eventId, found === 'damaged' ? undefined : found)
       }

@@ -46,11 +46,12 @@ async function toAnswer(current: Current, request: Request): Promise<Response> {
 
 export function listen(current: Current, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
-    const create = (options: ServerOptions, listener: RequestListener) =>
-      createServer(
-        { ...options, ...arrival },
-        boundUnread(fewAtOnce(reportsFirst(current, listener))),
-      )
+    const create = (options: ServerOptions, listener: RequestListener) => {
+      const take = boundUnread(fewAtOnce(reportsFirst(current, listener)))
+      // Node would answer each of a thousand requests in one piece by itself, if it lacks a host or expects something
+      const own = { ...arrival, requireHostHeader: false }
+      return createServer({ ...options, ...own }, take).on('checkExpectation', take)
+    }
     // `bodies.ts` and Node itself read the rest of a body
     const fetch = (request: Request) => toAnswer(current, request)
     const options = { fetch, port, hostname, autoCleanupIncoming: false }

@@ -48,7 +48,7 @@ export async function readSigned(
   if (name === undefined || fleet === undefined) return refuseRequest(refusals, unknownFleet(name))
   const sender = await authenticate(relay, fleet, header, text)
   // The sender is unknown, so the body is neither parsed nor logged.
-  const claims = { fleet: name, json: undefined }
+  const claims = { fleet: name }
   if ('refusal' in sender) return refuseRequest(refusals, sender.refusal, claims)
   return { fleet: name, sender, text }
 }
@@ -74,7 +74,7 @@ export async function readRequest<Body extends z.core.$ZodType>(
   if ('refusal' in signed) return signed
   const read = await turnOf(signed.fleet)(async () => readBody(refusals, signed, expected))
   if (read !== 'full') return read
-  return refuseRequest(refusals, tooMany, { fleet: signed.fleet, json: undefined })
+  return refuseRequest(refusals, tooMany, { fleet: signed.fleet })
 }
 
 const tooMany: Refusal = {
@@ -90,7 +90,8 @@ function readBody<Body extends z.core.$ZodType>(
 ): BeaconRequest<z.output<Body>> | Refused {
   const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, refusal, claims)
   const json = parseJson(text)
-  const claims = { fleet: name, json }
+  // not all that was parsed: the request may wait for turns, and that may take twenty times the memory of its text
+  const claims = { fleet: name, vm: claimedVm(json) }
   const body = z.safeParse(schema, json)
   if (!body.success) {
     const detail =
@@ -110,16 +111,15 @@ function unknownFleet(name: string | undefined): Refusal {
 
 interface Claims {
   fleet: string
-  json: unknown
+  vm?: string | undefined
 }
 
 function refuseRequest(
   refusals: FrequentLog,
   refusal: Refusal,
-  { fleet, json }: Claims = { fleet: '', json: undefined },
+  { fleet, vm }: Claims = { fleet: '' },
 ): Refused {
   const { status, code, detail } = refusal
-  const vm = claimedVm(json)
   const sender = { fleet, ...(vm !== undefined && { vm }) }
   refusals.note('report_refused', { status, code, detail, ...sender }, `${fleet} ${code}`)
   return { refusal }

@@ -282,3 +282,18 @@ describe('an event that a document may hide', () => {
     expect(moments()).toEqual(['scheduled', 'cancelled'])
   })
 })
+
+test('a document from before the last change changes nothing, although its VM shows that value for the first time', async () => {
+  const [web0, web1] = beacons as [FakeBeacon, FakeBeacon]
+  const shown = (eventType: string) => [event({ eventType, resources: ['web_0', 'web_1'] })]
+  for (const one of [web0, web1]) await one.sees(shown('Freeze'))
+  for (const eventType of ['Reboot', 'Terminate']) {
+    world.clock.now += 5_000
+    await web0.sees(shown(eventType))
+  }
+  await web1.sees(shown('Reboot'), { ageMs: 1_000 })
+  expect((await eventNow()).eventType).toBe('Terminate')
+  world.clock.now += 5_000
+  await web1.sees(shown('Redeploy'))
+  expect((await eventNow()).eventType).toBe('Redeploy')
+})
