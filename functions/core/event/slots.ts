@@ -100,7 +100,7 @@ export function slotRequestId({ groups }: SlotRequest): string {
 type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 
 /**
- * The holders that matter to this event, without itself. If the row is full, a few others do, which change with time:
+ * The holders that matter to this event, without itself, one group after the other. If the row is full, a few others do, which change with time:
  * one that is gone makes room.
  */
 export function listRivals(
@@ -113,9 +113,11 @@ export function listRivals(
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
   const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
   const looked = isFull ? takeSome(others, own, now) : []
-  return others.filter(
-    (one) => looked.includes(one) || Object.keys(groups).some((id) => id in one.groups),
-  )
+  const ids = Object.keys(groups)
+  const rankOf = (one: Holder) => ids.findIndex((id) => id in one.groups)
+  return others
+    .filter((one) => looked.includes(one) || rankOf(one) >= 0)
+    .sort((one, other) => rankOf(one) - rankOf(other))
 }
 
 /** Begins at another place each time, however often the event asks. */

@@ -1,5 +1,5 @@
 // Rules with `maxConcurrent`: of one group, the relay prepares and approves few VMs at a time.
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { slotRows } from '../../../functions/store/small-rows.ts'
 import { takeSlot } from '../../../functions/use-cases/take-slot.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
@@ -221,6 +221,22 @@ describe('the row of holders', () => {
     const asked = events.map(({ eventId }) => takeSlot(world.store, { ...own, eventId }, wish, now))
     const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome)
     expect(outcomes.filter((outcome) => outcome === 'held')).toHaveLength(1)
+  })
+
+  test('once enough holders count, the others are not read: each may be large', async () => {
+    const groups = Object.fromEntries([...Array(20).keys()].map((i) => [`group-${i}`, 1]))
+    const events = Object.keys(groups).map((id) => eventOf(`vm-of-${id}`))
+    for (const of of events) await new FakeBeacon(world, of.resources[0]!).sees([of])
+    const rows = events.flatMap(({ eventId }, i) => {
+      const { epoch } = own
+      return { eventId, epoch, groups: { [`group-${i % 10}`]: 1 } }
+    })
+    await slotRows.write(world.store, { holders: rows }, 0, 'prod')
+    const reads = vi.spyOn(world.store, 'readEvent')
+    const answer = await takeSlot(world.store, { ...own, eventId: 'late' }, { max: 2, groups }, now)
+    // two of the first group, two of the second, and one for a fifth name
+    expect(answer).toMatchObject({ outcome: 'waits', behind: { length: 5 } })
+    expect(reads).toHaveBeenCalledTimes(5)
   })
 
   test('a holder that the relay no longer knows does not count', async () => {
