@@ -1,7 +1,7 @@
 // The way in for requests that read or change much: those of owners, other systems, visitors of the console, and
 // pages of many events behind one link. Few are answered at a time, the askers take turns, and before each one the
 // relay takes what came in meanwhile. So a report waits for a few of them, however many there are. Decisions and the
-// pages of one event have another door of the same kind, as people wait for them, and large reports have a third.
+// pages of one event have another door of the same kind, as people wait for them. Large reports and checks have a third.
 import type { Context, MiddlewareHandler } from 'hono'
 import { cutSlices } from '../../shared/slices.ts'
 import { type Access, nameOwner } from '../core/rules/access.ts'

@@ -25,7 +25,7 @@ export interface Doors {
 
 /** What handlers share. Each app makes it once. */
 export interface Shared extends Doors {
-  /** A third door, for what large reports bring: each event by itself, as a report may have many large ones. */
+  /** A third door, for checks and for what large reports bring: each event by itself, as a report may have many. */
   reportDoor: Door
   relay: Relay
   keyGuard: KeyGuard

@@ -21,6 +21,8 @@ const serverMs = 1_500
 const maxTurnMs = 10_000
 /** The system reads /etc/hosts, and asks the name server, in this time. */
 const systemMs = 500
+/** Names whose last answer is remembered: enough for all channels. */
+const maxAnswers = 1_100
 /** Questions to the system. Beyond it, it is as good as silent. */
 const maxAsked = 32
 
@@ -33,18 +35,23 @@ export function createResolve(
   let lastSilent: Promise<unknown> = Promise.resolve()
 
   let asked = 0
+  /** What the system answered last: /etc/hosts may have other addresses than the name server. */
+  const answers = new Map<string, LookupAddress[]>()
   const ask = (hostname: string, options: LookupAllOptions) =>
     new Promise<LookupAddress[]>((resolve, reject) => {
       asked += 1
       system(hostname, options, (error, addresses) => {
         asked -= 1
-        if (error) reject(error)
-        else resolve(addresses)
+        if (error) return reject(error)
+        if (answers.size >= maxAnswers) answers.clear()
+        answers.set(hostname, addresses)
+        resolve(addresses)
       })
     })
 
-  /** `known`: what c-ares has found. */
-  const askSoon = (hostname: string, options: LookupAllOptions, known: LookupAddress[]) => {
+  /** `found`: by c-ares. */
+  const askSoon = (hostname: string, options: LookupAllOptions, found: LookupAddress[]) => {
+    const known = answers.get(hostname) ?? found
     if (asked >= maxAsked) return known
     return Promise.race([ask(hostname, options), sleep(systemMs, known, { ref: false })])
   }

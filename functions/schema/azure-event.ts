@@ -38,7 +38,7 @@ const noticeSchema = z.object({
 const scheduledEvents = 'microsoft.maintenance/scheduledevents'
 
 /** `at`: absent if it does not say when. */
-export type Notice = Omit<Published, 'at'> & { at?: number | undefined }
+type Notice = Omit<Published, 'at'> & { at?: number | undefined }
 
 /**
  * One entry that Event Grid sent. `other`: it is about something else. Undefined if it cannot be read.

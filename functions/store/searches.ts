@@ -36,7 +36,7 @@ const maxKept = 2_000
 const deliveredPartition = buildKey('delivered')
 const end = '~'
 
-/** The place of an event in a list. `event` is escaped as in a key, so it sorts like keys. */
+/** Where a page ends. `event` is escaped as in a key, so it sorts like keys. */
 interface Cursor {
   at: number
   fleet: string
@@ -69,21 +69,21 @@ export class Searches {
     const works = fleets.map((fleet) => async () => {
       const from = startIn(fleet, search, after)
       const found = await this.#parts.rows.find(buildKey('events', fleet), from, to, size)
-      return found.map((entry) => ({ entry, place: findCursor(fleet, entry) }))
+      return found.map((entry) => ({ entry, cursor: findCursor(fleet, entry) }))
     })
     const lists = await this.#parts.together(works)
-    const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!.place)
+    const ends = lists.filter((list) => list.length === size).map((list) => list.at(-1)!.cursor)
     const horizon = ends.sort(byCursor)[0]
     const found = lists
       .flat()
-      .filter(({ place }) => horizon === undefined || byCursor(place, horizon) <= 0)
-      .sort((a, b) => byCursor(a.place, b.place))
-      .flatMap(({ entry, place }) => {
+      .filter(({ cursor }) => horizon === undefined || byCursor(cursor, horizon) <= 0)
+      .sort((a, b) => byCursor(a.cursor, b.cursor))
+      .flatMap(({ entry, cursor }) => {
         const event = summaryIn<EventSummary>(entry, this.#parts.rows, isSummary)
-        return event === undefined || !matches(search)(event) ? [] : [{ event, place }]
+        return event === undefined || !matches(search)(event) ? [] : [{ event, cursor }]
       })
     const shown = found.slice(0, limit)
-    const last = found.length > limit ? shown.at(-1)?.place : horizon
+    const last = found.length > limit ? shown.at(-1)?.cursor : horizon
     const events = shown.map(({ event }) => event)
     return last === undefined ? { events } : { events, next: writeCursor(last) }
   }
@@ -103,12 +103,12 @@ export class Searches {
     })
     const lists = await this.#parts.together(works)
     const partial = lists.some(({ length }) => length === maxEntries) && { partial: true as const }
-    const places = [
+    const cursors = [
       ...new Map(lists.flat().map((one) => [`${one.fleet}|${one.event}`, one])).values(),
     ]
       .filter(({ at }) => at >= since && at < until)
       .sort(byCursor)
-    const rest = after === undefined ? places : places.filter((one) => byCursor(one, after) > 0)
+    const rest = after === undefined ? cursors : cursors.filter((one) => byCursor(one, after) > 0)
     const shown = rest.slice(0, Math.min(limit, maxNamed))
     const read = await this.#events.readAll(shown.map(({ entry }) => entry))
     const events = read.map(summarizeEvent)

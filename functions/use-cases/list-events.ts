@@ -72,7 +72,7 @@ export const pageQuery = z
     'with open=true, leave out since, until and cursor',
   )
 
-/** The place of an event in the list. */
+/** Where a page ends. */
 type Cursor = Pick<EventRecord, 'firstSeenAt' | 'fleet' | 'eventId'>
 
 interface EventPage {
@@ -201,7 +201,7 @@ function inOrder(a: Cursor, b: Cursor): number {
   return a.eventId === b.eventId ? 0 : a.eventId < b.eventId ? -1 : 1
 }
 
-const placeSchema = z.tuple([z.int(), z.string(), z.string()])
+const cursorSchema = z.tuple([z.int(), z.string(), z.string()])
 
 function writeCursor({ firstSeenAt, fleet, eventId }: Cursor): string {
   return toBase64Url(new TextEncoder().encode(JSON.stringify([firstSeenAt, fleet, eventId])))
@@ -209,7 +209,7 @@ function writeCursor({ firstSeenAt, fleet, eventId }: Cursor): string {
 
 function readCursor(cursor: string): Cursor | undefined {
   const bytes = fromBase64Url(cursor)
-  const read = placeSchema.safeParse(bytes && parseJson(new TextDecoder().decode(bytes)))
+  const read = cursorSchema.safeParse(bytes && parseJson(new TextDecoder().decode(bytes)))
   if (!read.success) return undefined
   const [firstSeenAt, fleet, eventId] = read.data
   return { firstSeenAt, fleet, eventId }

@@ -189,16 +189,16 @@ export interface CommitSignal {
 
 /** Holding an answer is only a hint: a beacon whose answer is not held reports every 2 s. */
 export interface Holds {
-  /** Whether `take` would give this beacon a place. */
+  /** Whether `take` would hold the answer to this beacon. */
   hasRoom(fleet: string, beacon: string): boolean
   /**
-   * A place for the answer to a report that shows these events. A beacon has one place: the answer
-   * that it had is released. Undefined if the fleet or the process has no more places.
+   * Holds the answer to a report that shows these events. A beacon has one hold: the answer that it
+   * had is released. Undefined if the fleet or the process has no room for more.
    */
   take(fleet: string, beacon: string, eventIds: string[]): Hold | undefined
-  /** Ends the waits of beacons that see the event, also those that begin later in a place taken now. */
+  /** Ends the waits of beacons that see the event, also those that begin later in a hold of now. */
   wake(event: EventKey): void
-  /** Releases all answers, and gives no more places. What still wakes this one wakes `next` instead. */
+  /** Releases all answers, and holds no more. What still wakes this one wakes `next` instead. */
   close(next?: Holds): void
 }
 

@@ -80,23 +80,31 @@ async function judgeHolders(
   const ended: Holder[] = []
   const behind: string[] = []
   const counting: Holder[] = []
+  const isInTheWay = ({ groups }: Holder) => Object.keys(wish.groups).some((id) => id in groups)
   for (const holder of listRivals(stored, own, wish, now)) {
     if (behind.length >= maxBehind && areEnough(counting, wish)) break
     await pause()
-    const record = await readWhole(store, { fleet: own.fleet, eventId: holder.eventId })
-    // nobody knows whether it is over, so its slot stays taken
-    if (record === 'damaged') continue
-    const standing = judgeHolder(holder, record, now)
-    if (record === undefined || standing === 'gone') {
-      holders = holders.filter((one) => one !== holder)
-    } else if (standing === 'ended') {
-      ended.push(holder)
-    } else {
-      const grown = asGrown(holder, record)
-      if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
-      counting.push(grown)
-      behind.push(...record.facts.resources)
-    }
+    const { standing, grown, vms } = await judgeOne(store, own.fleet, holder, now)
+    if (standing === 'gone') holders = holders.filter((one) => one !== holder)
+    if (standing === 'ended') ended.push(holder)
+    if (standing !== 'counts') continue
+    if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
+    counting.push(grown)
+    if (isInTheWay(holder)) behind.push(...vms)
   }
   return { holders, ended, behind }
+}
+
+/** `damaged`: nobody knows whether its event is over, so its slot stays taken. */
+async function judgeOne(
+  store: SlotStore,
+  fleet: string,
+  holder: Holder,
+  now: number,
+): Promise<{ standing: ReturnType<typeof judgeHolder> | 'damaged'; grown: Holder; vms: string[] }> {
+  const record = await readWhole(store, { fleet, eventId: holder.eventId })
+  if (record === 'damaged') return { standing: record, grown: holder, vms: [] }
+  const standing = judgeHolder(holder, record, now)
+  if (record === undefined) return { standing, grown: holder, vms: [] }
+  return { standing, grown: asGrown(holder, record), vms: record.facts.resources }
 }

@@ -28,7 +28,7 @@ param actionGroupId string = ''
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/monitor
 var metricsPublisher = '3913510d-42f4-4e42-8a64-420c390055eb'
 
-// what the relay sends: functions/notify/ship/row.ts
+// what the relay sends: functions/features/ship/kind-row.ts
 var columns = loadJsonContent('ship-columns.json').columns
 
 var queries = [

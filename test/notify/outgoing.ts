@@ -54,7 +54,7 @@ export function outgoing(
   }
 }
 
-/** Keeps the post of one epoch and channel, like a store. */
+/** Keeps the chat message of one epoch and channel, like a store. */
 export function memoryChatMessage(): ChatMessageAccess & { kept: ChatMessage | undefined } {
   const chatMessage: ChatMessageAccess & { kept: ChatMessage | undefined } = {
     kept: undefined,

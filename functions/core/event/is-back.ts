@@ -83,17 +83,18 @@ function isAfterGap(
   return hasLacked || firstSeenAt >= ended.at + lagMs
 }
 
-/** No document lags so long behind an end that came before NotBefore. */
+/** No VM's document lags so long behind an end that came before NotBefore. Azure's list does. */
 const longestLagMs = 2 * lagMs
 
 /** Long after the end, the document shows that the event waits for a NotBefore that lies ahead. */
 function isStillAhead(
   ended: Ended,
-  { polledAt }: Reporter,
+  { beacon, polledAt }: Reporter,
   { status, notBeforeAt = 0 }: ShownEvent,
   { now }: Listening,
 ): boolean {
-  return status === 'Scheduled' && notBeforeAt > now && polledAt >= ended.at + longestLagMs
+  if (beacon === resourceGraph || status !== 'Scheduled') return false
+  return notBeforeAt > now && polledAt >= ended.at + longestLagMs
 }
 
 function isNamed(facts: Facts, reporter: Reporter, shown: ShownEvent): boolean {
@@ -188,52 +189,52 @@ export function reopened(
     what: 'reopened',
     note: vm,
   })
-  const kept = {
+  const keep = (isStarted: boolean) => ({
     ...fresh,
     ...{ fleet, eventId, epoch: record.epoch + 1, facts: now, firstSeenAt, sights, sequence },
     ...{ history, backAt: polledAt },
     ...(record.notified && { notified: record.notified }),
     ...(isWrongStart && { wrongStart: wrongTellers(record, before) }),
-    ...stillValid(withoutLostSlot(record, status), ended, now),
-    ...(ended.by !== undefined && unbroken(record, status)),
-  }
-  const waits: OpenRecord = { ...kept, phase: 'scheduled' }
+    ...stillValid(withoutLostSlot(record, isStarted), ended, now),
+    ...(ended.by !== undefined && unbroken(record, isStarted)),
+  })
+  const waits: OpenRecord = { ...keep(false), phase: 'scheduled' }
   const said = saidBy(reporter, now)
   if (status !== 'Started' || isTooEarly(waits, said.by, reporter, listening)) return waits
   const { by: _b, onlooker: _o, ...known } = before ?? {}
   const started = { ...known, at: polledAt, ...said }
-  return { ...kept, phase: 'started', started }
+  return { ...keep(true), phase: 'started', started }
 }
 
 /** What people did with an event that never ended stays. Its VMs may be prepared or prepare themselves. */
 function unbroken(
   { wait, ...record }: Omit<EndedRecord, 'phase' | 'ended' | 'started'>,
-  status: ShownEvent['status'],
+  isStarted: boolean,
 ) {
   const { prepareNow } = wait
   const held = (['taken', ...keptFields] as const).filter((name) => record[name] !== undefined)
   const kept = Object.fromEntries(held.map((name) => [name, record[name]]))
   return {
     ...kept,
-    wait: { ...fresh.wait, ...(prepareNow && { prepareNow }), ...keepSlot({ wait }, status) },
+    wait: { ...fresh.wait, ...(prepareNow && { prepareNow }), ...keepSlot({ wait }, isStarted) },
   }
 }
 
 /** The event's VMs may be prepared. The event asks for its slot again, as another one may have it by now. */
 function keepSlot(
   { wait: { slot } }: Pick<EndedRecord, 'wait'>,
-  status: ShownEvent['status'],
+  isStarted: boolean,
 ): Pick<OpenRecord['wait'], 'slot'> {
   if (slot?.state !== 'held') return {}
-  return { slot: status === 'Started' ? slot : { state: 'waits', behind: [], at: 0 } }
+  return { slot: isStarted ? slot : { state: 'waits', behind: [], at: 0 } }
 }
 
 /** A rule with slots approves again once the event has its slot again. */
 function withoutLostSlot(
   { azure, decided, wait: { slot } }: Pick<EndedRecord, 'azure' | 'decided' | 'wait'>,
-  status: ShownEvent['status'],
+  isStarted: boolean,
 ): Pick<EndedRecord, 'azure' | 'decided'> {
-  const isLost = slot?.state === 'held' && status !== 'Started' && azure.accepted === undefined
+  const isLost = slot?.state === 'held' && !isStarted && azure.accepted === undefined
   return isLost && decided?.how === 'policy' ? { azure } : { azure, ...(decided && { decided }) }
 }
 

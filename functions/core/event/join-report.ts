@@ -151,6 +151,7 @@ function oldestBelieved(reporter: Reporter, facts: Facts): number {
   const isKnowing = isAzure(reporter) || isAffected(facts, reporter)
   return isKnowing ? 0 : reporter.heardAt - onlookerAgeMs
 }
+
 /** A VM that restarts is heard again by then. */
 const standsForMs = 10 * 60_000
 

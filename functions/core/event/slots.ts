@@ -100,8 +100,8 @@ export function slotRequestId({ groups }: SlotRequest): string {
 type Own = Pick<EventRecord, 'eventId' | 'epoch'>
 
 /**
- * The holders that matter to this event, without itself, one group after the other. If the row is full, a few others do, which change with time:
- * one that is gone makes room.
+ * The holders that matter to this event, without itself, one group after the other. If the row is full, a few others do
+ * first, which change with time: one that is gone makes room.
  */
 export function listRivals(
   holders: Holder[],

@@ -80,7 +80,7 @@ export async function readRequest<Body extends z.core.$ZodType>(
 const tooMany: Refusal = {
   status: 503,
   code: 'busy',
-  detail: 'too many large reports of this fleet wait; report again',
+  detail: 'too many large requests of this fleet wait; send it again',
 }
 
 function readBody<Body extends z.core.$ZodType>(

@@ -25,6 +25,6 @@ const table: [string, ChatMessageState | undefined, string][] = [
 ]
 
 test.each(table)('%s', (_, state, step) => {
-  const post: ChatMessage | undefined = state && { version: 3, state }
-  expect(nextStep(post, { seq: 64 }, 'C1', at).step).toBe(step)
+  const message: ChatMessage | undefined = state && { version: 3, state }
+  expect(nextStep(message, { seq: 64 }, 'C1', at).step).toBe(step)
 })

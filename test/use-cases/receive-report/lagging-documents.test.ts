@@ -1,8 +1,10 @@
 // VMs whose documents are late neither delay an end nor reopen an event.
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readList } from '../../../functions/use-cases/published.ts'
 import { sweep } from '../../../functions/use-cases/sweep.ts'
 import type { ScheduledEvent } from '../../../shared/document.ts'
 import type { Answer, Change } from '../../../shared/report.ts'
+import { list, publication, startWithAzure } from '../../support/azure.ts'
 import { forge, press } from '../../support/people.ts'
 import { eventNow, moments, startRelay, world } from '../../support/relay.ts'
 import { event, eventId, FakeBeacon, startAt, started } from '../../support/world.ts'
@@ -296,4 +298,25 @@ test('a document from before the last change changes nothing, although its VM sh
   world.clock.now += 5_000
   await web1.sees(shown('Redeploy'))
   expect((await eventNow()).eventType).toBe('Redeploy')
+})
+
+test("Azure's list, which goes on showing a cancelled event for minutes, does not bring it back", async () => {
+  await startWithAzure()
+  const notBeforeAt = world.clock.now + 3 * 3_600_000
+  const web0 = new FakeBeacon(world, 'web_0')
+  list(publication({ notBeforeAt, durationSeconds: -1 }))
+  for (let i = 0; i < 6; i++) {
+    await web0.sees([event({ notBeforeAt })])
+    await world.pass(30_000)
+  }
+  // then the VM is removed
+  for (let i = 0; i < 3; i++) {
+    await web0.sees([])
+    await world.pass(10_000)
+  }
+  for (let minutes = 0; minutes < 8; minutes++) {
+    await readList(world.relay)
+    await world.pass(60_000)
+  }
+  expect(moments()).toEqual(['scheduled', 'cancelled'])
 })

@@ -239,6 +239,22 @@ describe('the row of holders', () => {
     expect(reads).toHaveBeenCalledTimes(5)
   })
 
+  test('if the row is full, only holders of its groups are said to be before it', async () => {
+    const [first, other] = [eventOf('web_0'), eventOf('web_1')]
+    for (const of of [first, other]) await new FakeBeacon(world, of.resources[0]!).sees([of])
+    const { epoch } = own
+    const groups = (name: string) =>
+      Object.fromEntries([...Array(50).keys()].map((i) => [`${name}-${i}`, 1]))
+    const full = [...Array(40).keys()].map((i) => {
+      return { eventId: other.eventId, epoch, groups: groups(`${i}`) }
+    })
+    const holders = [{ eventId: first.eventId, epoch, groups: { own: 1 } }, ...full]
+    await slotRows.write(world.store, { holders }, 0, 'prod')
+    const request = { max: 1, groups: { own: 1 } }
+    const answer = await takeSlot(world.store, { ...own, eventId: 'late' }, request, now)
+    expect(answer).toEqual({ outcome: 'waits', behind: ['web_0'] })
+  })
+
   test('a holder that the relay no longer knows does not count', async () => {
     expect(await takeSlot(world.store, { ...own, eventId: 'lost' }, wish, now)).toMatchObject({
       outcome: 'held',
