@@ -2,8 +2,8 @@
 // domains, but libuv gives it two threads, and a name whose server is silent holds one for 10 s
 // (`timeout` and `attempts` in resolv.conf). So each name is first asked of c-ares, which needs no
 // thread. If the server answers for one kind of address and never for the other, that answer counts.
-// Names that get no answer there share one thread, and the other serves everybody else. If the system
-// is slow, as a server may answer c-ares and then fall silent, the answer of c-ares counts, too.
+// Names that get no answer there share one thread, and the other serves everybody else. A server may
+// answer c-ares and then fall silent. So if the system is slow, its last answer counts, or that of c-ares.
 import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -23,7 +23,7 @@ const maxTurnMs = 10_000
 const systemMs = 500
 /** Names whose last answer is remembered: enough for all channels. */
 const maxAnswers = 1_100
-/** Questions to the system. Beyond it, it is as good as silent. */
+/** With so many questions under way, the system is not asked. */
 const maxAsked = 32
 
 export function createResolve(

@@ -5,6 +5,7 @@ import { slotToTake } from '../core/event/rule-approves.ts'
 import {
   areEnough,
   asGrown,
+  findShared,
   type Holder,
   judgeHolder,
   listRivals,
@@ -80,7 +81,6 @@ async function judgeHolders(
   const ended: Holder[] = []
   const behind: string[] = []
   const counting: Holder[] = []
-  const isInTheWay = ({ groups }: Holder) => Object.keys(wish.groups).some((id) => id in groups)
   for (const holder of listRivals(stored, own, wish, now)) {
     if (behind.length >= maxBehind && areEnough(counting, wish)) break
     await pause()
@@ -90,7 +90,7 @@ async function judgeHolders(
     if (standing !== 'counts') continue
     if (grown !== holder) holders = holders.map((one) => (one === holder ? grown : one))
     counting.push(grown)
-    if (isInTheWay(holder)) behind.push(...vms)
+    if (findShared(wish.groups, holder) >= 0) behind.push(...vms)
   }
   return { holders, ended, behind }
 }

@@ -121,29 +121,32 @@ test('a connection that sends many requests in one piece is ended', async () => 
 test.each([
   ['expect something', 'host: x\r\nexpect: x'],
   ['have no host', 'accept: x'],
-])('so is one whose requests %s, which Node would answer by itself', async (_, head) => {
-  let taken = 0
-  const fetch = async () => {
-    taken += 1
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    return new Response('ok')
-  }
-  const server = await listen(() => ({ app: { fetch } }) as never, 0, '127.0.0.1')
-  const text = await new Promise<string>((resolve) => {
-    let all = ''
-    const socket = connect({ port: server.port, host: '127.0.0.1' }, () =>
-      socket.write(`GET / HTTP/1.1\r\n${head}\r\n\r\n`.repeat(1_000)),
-    )
-    socket.on('data', (part) => {
-      all += part
+])(
+  'a connection whose requests %s, which Node would answer by itself, is ended, too',
+  async (_, head) => {
+    let taken = 0
+    const fetch = async () => {
+      taken += 1
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return new Response('ok')
+    }
+    const server = await listen(() => ({ app: { fetch } }) as never, 0, '127.0.0.1')
+    const text = await new Promise<string>((resolve) => {
+      let all = ''
+      const socket = connect({ port: server.port, host: '127.0.0.1' }, () =>
+        socket.write(`GET / HTTP/1.1\r\n${head}\r\n\r\n`.repeat(1_000)),
+      )
+      socket.on('data', (part) => {
+        all += part
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(all))
     })
-    socket.on('error', () => {})
-    socket.on('close', () => resolve(all))
-  })
-  expect(text.match(/HTTP\/1.1 /g) ?? []).toHaveLength(0)
-  expect(taken).toBeLessThanOrEqual(8)
-  await server.close()
-})
+    expect(text.match(/HTTP\/1.1 /g) ?? []).toHaveLength(0)
+    expect(taken).toBeLessThanOrEqual(8)
+    await server.close()
+  },
+)
 
 describe('the address for Event Grid', () => {
   beforeEach(() => startWithAzure())

@@ -58,7 +58,7 @@ test('a comment begins with what it is about', () => {
 
 /**
  * Words of everyday English that once named a thing of Foghorn's. A sentence may have them, but no type is called so:
- * a type is a thing.
+ * a type is a thing. A part of a message is one, so `part` is not here.
  */
 const plainWords = [
   'telling',

@@ -1,5 +1,5 @@
 // A channel is renamed or removed, or a new one is routed, while events are open.
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { readConfig } from '../../functions/config/config.ts'
 import { rerouteOpen } from '../../functions/use-cases/reroute.ts'
 import { asAdmin } from '../support/console.ts'
@@ -46,6 +46,20 @@ test('the new name of a channel gets the newest message of each open event, once
   await restart('two', 'three')
   expect(told().slice(2)).toEqual([['three', 'scheduled']])
   expect(world.lines.filter((line) => line.includes('channel_removed'))).toHaveLength(1)
+})
+
+test('the relay pauses before each open event, as it may be large', async () => {
+  await restart('one')
+  await report(event(), event({ eventId: 'another' }))
+  const pause = vi.spyOn(world.relay.host, 'pause')
+  world.relay.config = readConfig(JSON.stringify({ ...baseConfig, ...routed('one', 'two') }), {})
+  const pauses = async (work: () => Promise<void>) => {
+    pause.mockClear()
+    await work()
+    return pause.mock.calls.length
+  }
+  expect(await pauses(() => rerouteOpen(world.relay))).toBe(2)
+  expect(await pauses(() => rerouteOpen(world.relay))).toBe(0)
 })
 
 test('an event that has started or ended: how far it is, or nothing', async () => {

@@ -66,7 +66,7 @@ export function isBack(
 function isAgain(record: EndedRecord, reporter: Reporter): boolean {
   const { facts, backAt } = record
   const isSoon = reporter.polledAt < (backAt ?? Number.NEGATIVE_INFINITY) + onlookersAgainMs
-  // of a start, its VM knows best, whoever named it first
+  // whoever named it first: the VM of an event may always deny a start that nobody else saw
   const mayDeny = isAffected(facts, reporter) && isOfStart(record)
   return isSoon && !isOwnOf(reporter, facts) && !mayDeny
 }

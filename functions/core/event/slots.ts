@@ -113,11 +113,15 @@ export function listRivals(
   const before = holders.find((one) => isSame(one, own))?.groups ?? {}
   const isFull = entriesIn(others) + countGroups(withMost(before, groups)) > maxEntries
   const looked = isFull ? takeSome(others, own, now) : []
-  const ids = Object.keys(groups)
-  const rankOf = (one: Holder) => ids.findIndex((id) => id in one.groups)
+  const rankOf = (one: Holder) => findShared(groups, one)
   return others
     .filter((one) => looked.includes(one) || rankOf(one) >= 0)
     .sort((one, other) => rankOf(one) - rankOf(other))
+}
+
+/** Which of these groups, in their order, is the first that the holder is in, too. -1: none. */
+export function findShared(groups: Groups, holder: Holder): number {
+  return Object.keys(groups).findIndex((id) => id in holder.groups)
 }
 
 /** Begins at another place each time, however often the event asks. */
@@ -154,7 +158,7 @@ export function takeSlot(
   return { holders: [...(isFull ? others : rest), { eventId, epoch, groups: all }], isHeld: true }
 }
 
-/** Whether these holders alone leave too little for the event. */
+/** Whether these holders alone leave too few VMs of one group for the event. */
 export function areEnough(counting: Holder[], { max, groups }: SlotRequest): boolean {
   return Object.entries(groups).some(([id, count]) => {
     const taken = counting.reduce((sum, one) => sum + (one.groups[id] ?? 0), 0)

@@ -48,8 +48,8 @@ export function listen(current: Current, port: number, hostname: string) {
   return new Promise<{ port: number; close(): Promise<void> }>((resolve, reject) => {
     const create = (options: ServerOptions, listener: RequestListener) => {
       const take = boundUnread(fewAtOnce(reportsFirst(current, listener)))
-      // Node would answer each of a thousand requests in one piece by itself, if it lacks a host or expects something. No
-      // address is read from a host: links begin with `publicUrl`
+      // Node would answer requests that have no Host, or expect something, before `take` counts them. Nothing needs a
+      // Host: links begin with `publicUrl`
       const own = { ...arrival, requireHostHeader: false }
       return createServer({ ...options, ...own }, take).on('checkExpectation', take)
     }

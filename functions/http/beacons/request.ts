@@ -90,7 +90,7 @@ function readBody<Body extends z.core.$ZodType>(
 ): BeaconRequest<z.output<Body>> | Refused {
   const refuse = (refusal: Refusal, claims?: Claims) => refuseRequest(refusals, refusal, claims)
   const json = parseJson(text)
-  // not all that was parsed: the request may wait for turns, and that may take twenty times the memory of its text
+  // the request may wait for its turns, and what was parsed may take twenty times the memory of its text
   const claims = { fleet: name, vm: claimedVm(json) }
   const body = z.safeParse(schema, json)
   if (!body.success) {

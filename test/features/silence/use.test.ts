@@ -1,6 +1,7 @@
 // Beacons that fall silent, come back and leave: what owners are told, and what the list shows.
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { problemHearer, sendProblems } from '../../../functions/features/problems/use.ts'
+import { silenceRechecks } from '../../../functions/features/silence/recheck.ts'
 import { absences } from '../../../functions/features/silence/use-absent.ts'
 import { forgetOld } from '../../../functions/use-cases/forget.ts'
 import type { Goodbye } from '../../../shared/report.ts'
@@ -438,4 +439,11 @@ test('an alert leads to the silent beacons of its fleet', async () => {
   expect(pathname + search).toBe('/console/beacons?fleet=test&state=silent')
   const page = await (await asAdmin(world)).get(pathname + search)
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('db_0')])
+})
+
+test('the relay pauses before each beacon that it looks at once more, as its row may be large', async () => {
+  const pause = vi.spyOn(world.relay.host, 'pause')
+  const looked = await silenceRechecks.beacons_silent!(world.relay, 'prod', ['unknown', 'another'])
+  expect(looked).toEqual({ back: [], left: ['unknown', 'another'] })
+  expect(pause).toHaveBeenCalledTimes(2)
 })

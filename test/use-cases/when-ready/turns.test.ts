@@ -234,7 +234,7 @@ describe('the row of holders', () => {
     await slotRows.write(world.store, { holders: rows }, 0, 'prod')
     const reads = vi.spyOn(world.store, 'readEvent')
     const answer = await takeSlot(world.store, { ...own, eventId: 'late' }, { max: 2, groups }, now)
-    // two of the first group, two of the second, and one for a fifth name
+    // the first group is full, and five names are enough
     expect(answer).toMatchObject({ outcome: 'waits', behind: { length: 5 } })
     expect(reads).toHaveBeenCalledTimes(5)
   })
